@@ -15,17 +15,19 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks import loops, random_numbers
+from benchmarks import loops, random_numbers, tiers
 from benchmarks.models import SECTIONS
 from benchmarks.rewriting import MODELS
 from benchmarks.systems import LIMIT, TRUSTED, missing, present
 from benchmarks.tables import CONDITIONS, PAGE, Table, check_agreement, kept_sections, median_of, show
 
-NAMES = ("import", "compile", "call", "run", "random", "loops", "rewrite", "memory")
+NAMES = ("import", "compile", "tiers", "call", "run", "random", "loops", "rewrite", "memory")
 # Written below the table of each section.
 NOTES = {
     "compile": "Cold: with empty compile directories; warm: with those that the cold run left. A dash: it takes "
     "minutes, so it is left out, or it failed.",
+    "tiers": "Cold. In brackets, with tiers: until a call has run on the mode's own backend, other calls being made "
+    "all the while. Without tiers that is the first one, but for libraries that compile in calls.",
     "call": "Processor time. A pair: default checks on / arguments unchecked. treadle-C-plain: without the helper "
     "extension, as in a process that has just begun and finds none in its compile directory, or where Python.h is "
     "missing.",
@@ -217,6 +219,27 @@ def compile_section(choice: Choice) -> Table:
     return table
 
 
+def tiers_section(choice: Choice) -> Table:
+    """Measure the time from a fresh process to the first result, on the mode's backend and with tiers."""
+    names = [s for s in tiers.columns() if not choice.systems or s in choice.systems]
+    table = Table("tiers: fresh process to first result, seconds", ["", *names])
+    for name, model in tiers.MODELS.items():
+        if choice.cases and name not in choice.cases:
+            continue
+        answers: dict[str, list[dict[str, Any]]] = {s: [] for s in names}
+        for _ in range(choice.rounds):
+            for system, runs in answers.items():
+                with tempfile.TemporaryDirectory() as directory:
+                    runs.append(measure("tiers", name, system, directory))
+        check_agreement(name, answers)
+        cells = [show(median_of(runs, "first"), 1, 2) for runs in answers.values()]
+        ready = [show(median_of(runs, "ready"), 1, 2) for runs in answers.values()]
+        tiered = [f" ({seconds})" if s.endswith(tiers.SUFFIX) else "" for s, seconds in zip(names, ready, strict=True)]
+        table.rows.append([model.title, *map("".join, zip(cells, tiered, strict=True))])
+        print(f"  {' | '.join(table.rows[-1])}", flush=True)
+    return table
+
+
 def import_section(choice: Choice) -> Table:
     """Measure imports as whole processes, over a process that imports nothing."""
     statements = {
@@ -299,6 +322,7 @@ def memory_section(choice: Choice) -> Table:
 SECTIONS_BY_NAME = {
     "import": import_section,
     "compile": compile_section,
+    "tiers": tiers_section,
     "call": call_section,
     "run": run_section,
     "random": random_section,

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from treadle.config import Spans, collecting, span, tally
+from treadle.config import Spans, checkpoint, collecting, counted, span, tally
 
 
 def test_spans_are_kept_with_those_around_them() -> None:
@@ -74,3 +74,24 @@ def test_threads_collect_for_themselves() -> None:
         thread.start()
         thread.join()
     assert (spans.ended, spans.counts) == ([], {})
+
+
+def test_whoever_collects_may_end_the_work_at_any_span_step_or_checkpoint() -> None:
+    calls: list[str] = []
+
+    def check() -> None:
+        calls.append("checked")
+        if len(calls) == 5:
+            raise KeyboardInterrupt
+
+    def work() -> None:
+        with collecting(Spans(check)), span("one"):
+            assert checkpoint()
+            # Whoever collects inside takes over the check.
+            with collecting(Spans()):
+                calls.extend(counted("abc"))
+
+    assert not checkpoint()
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert calls == ["checked", "checked", "checked", "a", "checked"]

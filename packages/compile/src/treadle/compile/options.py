@@ -136,6 +136,20 @@ _CHOICE: tuple[Option[object], ...] = (
         affects_code=False,
     ),
     Option.boolean(
+        "tiered",
+        default=False,
+        doc="Let functions run on the Python VM while they are compiled in the background. Modes that do something at "
+        "each node, such as DebugMode and NanGuardMode, do not.",
+        affects_code=False,
+    ),
+    Option.integer(
+        "compile__background",
+        default=2,
+        doc="How many functions are compiled in the background at once, at most.",
+        kind=_POSITIVE,
+        affects_code=False,
+    ),
+    Option.boolean(
         "unpickle_function",
         default=True,
         doc="Compile functions again when they are unpickled. False gives None in place of each.",

@@ -38,18 +38,18 @@ from treadle.config.option import Option
 from treadle.config.owners import BACKEND_REQUIREMENTS, DISTRIBUTIONS, LINKER_REQUIREMENTS, install_advice
 from treadle.config.settings import Config, config
 from treadle.config.snapshot import Snapshot
-from treadle.config.spans import Span, Spans, collecting, counted, span, tally
+from treadle.config.spans import Span, Spans, checkpoint, collecting, counted, span, tally
 
 __all__ = [
     "BACKEND_REQUIREMENTS", "BOOL", "DISTRIBUTIONS", "FLOAT", "INT", "LINKER_REQUIREMENTS", "OPTIONAL_BOOL", "PATH",
     "STR", "VERSION", "Config", "DecorationError", "DiscoveryError", "EntryPointLoadError", "EntryPointRef", "Kind",
     "Option", "OptionDefinitionError", "OptionScopeError", "OptionSettingsError", "OptionSourceError",
     "OptionValueError", "OptionWarning", "ReadOnlyOptionError", "Snapshot", "Span", "Spans", "TreadleError",
-    "TreadleWarning", "UnknownOptionError", "UpwardCalls", "about_call", "alias", "choice", "collecting", "config",
-    "counted", "discover", "frozen", "install_advice", "installed_version", "is_installed_file", "is_library_file",
-    "is_own_file", "is_own_module", "lazy_module", "lazy_names", "list_names", "live_locks", "new_condition",
-    "new_lock", "package_folders", "run_inside", "span", "subset", "tally", "text_of", "user_depth", "versioned_names",
-    "warn_user",
+    "TreadleWarning", "UnknownOptionError", "UpwardCalls", "about_call", "alias", "checkpoint", "choice", "collecting",
+    "config", "counted", "discover", "frozen", "install_advice", "installed_version", "is_installed_file",
+    "is_library_file", "is_own_file", "is_own_module", "lazy_module", "lazy_names", "list_names", "live_locks",
+    "new_condition", "new_lock", "package_folders", "run_inside", "span", "subset", "tally", "text_of", "user_depth",
+    "versioned_names", "warn_user",
 ]  # fmt: skip
 
 

@@ -54,6 +54,7 @@ _BY_OWNER = (
             "profiling__min_peak_memory profiling__destination profiling__trace profiling__debugprint "
             "profiling__ignore_first_call profiling__time_thunks profiling__output_line_width "
             "print_global_stats progress warn__ignore_bug_before cache__functions cache__programs "
+            "tiered compile__background "
             "DebugMode__check_preallocated_output DebugMode__check_preallocated_output_ndim "
             "DebugMode__warn_input_not_reused DebugMode__patience DebugMode__check_c DebugMode__check_py "
             "DebugMode__check_finite DebugMode__check_strides DebugMode__backends NanGuardMode__nan_is_error "

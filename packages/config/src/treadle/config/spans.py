@@ -1,6 +1,6 @@
 """What a compilation is doing and how long each part takes: reported by the code that does it, kept on request."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from threading import get_ident
 from time import perf_counter_ns
@@ -44,11 +44,15 @@ class Spans:
         How often something was tallied, by name.
     steps
         Of the first work whose steps are counted, how many are done, and how many there are; None before it begins.
+    check
+        Called where a span or a counted step begins, and by `checkpoint`: what it raises ends the work. Whoever
+        collects inside of a block that collects takes over its check. None for nothing.
     """
 
-    __slots__ = ("_open", "counts", "ended", "steps")
+    __slots__ = ("_open", "check", "counts", "ended", "steps")
 
-    def __init__(self) -> None:
+    def __init__(self, check: Callable[[], object] | None = None) -> None:
+        self.check = check
         self.ended: list[Span] = []
         self.counts: dict[str, int] = {}
         self.steps: tuple[int, int] | None = None
@@ -90,6 +94,8 @@ class _Timed(_Nothing):
 
     def __enter__(self) -> None:
         spans = self._spans
+        if spans.check is not None:
+            spans.check()
         self._outer = spans._open
         spans._open = (*self._outer, self._name)
         self._start = perf_counter_ns()
@@ -108,6 +114,9 @@ class _Collecting(_Nothing):
         self._spans = spans
 
     def __enter__(self) -> None:
+        outer = _CURRENT.get()
+        if outer is not None and self._spans.check is None:
+            self._spans.check = outer.check
         self._token = _CURRENT.set(self._spans)
 
     def __exit__(self, *error: object) -> None:
@@ -138,6 +147,18 @@ def span(name: str) -> _Nothing:
     return _NOTHING if spans is None or not name else _Timed(spans, name)
 
 
+def checkpoint() -> bool:
+    """Call the check of whoever collects here (`Spans.check`), and return whether there is one.
+
+    Work that waits long for something else, such as a compiler, calls it now and then.
+    """
+    spans = _CURRENT.get()
+    if spans is None or spans.check is None:
+        return False
+    spans.check()
+    return True
+
+
 def tally(name: str, times: int = 1) -> None:
     """Count something that happened, where somebody collects."""
     spans = _CURRENT.get()
@@ -163,6 +184,8 @@ def counted(steps: Sequence[T]) -> Iterable[T]:
 
 def _counted(spans: Spans, steps: Sequence[T]) -> Iterable[T]:
     for done, step in enumerate(steps):
+        if spans.check is not None:
+            spans.check()
         spans.steps = done, len(steps)
         yield step
     spans.steps = len(steps), len(steps)

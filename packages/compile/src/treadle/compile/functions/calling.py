@@ -13,6 +13,8 @@ from treadle.compile.errors import CallError
 from treadle.compile.functions.arguments import MISSING, unshared
 from treadle.compile.functions.locking import LockingText
 from treadle.compile.functions.partial import PartialWriter
+from treadle.compile.functions.tiers import FirstTier
+from treadle.config import new_lock
 from treadle.graph import Container, NodeError
 
 if TYPE_CHECKING:
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
     from treadle.graph import Compute, Type, Value
     from treadle.link.vm import Program
 
+# Held while a function is given a caller: a program that is ready, or has a quicker caller now, may come from another
+# thread.
+INSTALLING = new_lock()
 # Longer results are built by list() and dict().
 _MOST_RESULTS = 8
 
@@ -42,13 +47,14 @@ class _Writer:
     def __init__(self, function: Function) -> None:
         self.function = function
         self.spec = function.maker.specification
-        self.host = function.program.host
+        self.program = function.program
+        self.host = self.program.host
         self.inputs = self.spec.inputs
         self.open = function.signature.open
         self.defaults = [i for i, item in enumerate(self.inputs) if item.container is not None]
         self.mutable = self.spec.mutable_inputs()
         self.writes = [cell for cell, _ in self.spec.updates]
-        self.partial: Writes | None = function.program.writes
+        self.partial: Writes | None = self.program.writes
         self.values = [*(f"x{i}" for i in range(len(self.inputs))), *(f"s{k}" for k in range(len(self.spec.shared)))]
         self.results = self._results()
         self.scope: dict[str, object] = {
@@ -57,7 +63,7 @@ class _Writer:
             "bind": function.bind,
             "explain": function.explain,
             "keys": self.spec.keys,
-            "program": function.program,
+            "program": self.program,
             "subset": function.call_subset,
             "empty": partial(_refuse_empty, function.signature.title),
         }
@@ -99,10 +105,14 @@ class _Writer:
 
     def _tests(self) -> list[str] | None:
         """Return expressions that hold only for arguments that need no conversion, None if an input has none."""
+        # Unchecked arguments may come in the form of the backend that is still being compiled for.
+        is_trusted = self.function.trust_input and not (
+            isinstance(self.program, FirstTier) and self.program.takes_native
+        )
         tests = []
         for i in self.open:
             item, name = self.inputs[i], f"x{i}"
-            if self.function.trust_input:
+            if is_trusted:
                 test = f"{name} is not MISSING"
             else:
                 guard = item.variable.type.guard(name)
@@ -110,12 +120,12 @@ class _Writer:
                     return None
                 test, used = guard
                 self.scope.update(used)
-                native = None if i in self.mutable else self.function.program.native_guard(item.variable.type, name)
+                native = None if i in self.mutable else self.program.native_guard(item.variable.type, name)
                 if native is not None:
                     test = f"({test}) or ({native[0]})"
                     self.scope.update(native[1])
             if item.container is not None:
-                test = "True" if self.function.trust_input else f"{name} is MISSING or {test}"
+                test = "True" if is_trusted else f"{name} is MISSING or {test}"
             tests.append(test)
         return [test for test in tests if test != "True"]
 
@@ -159,7 +169,8 @@ class _Writer:
             self.add(f"{target} = {name}._host if {name}._fetch is None else {name}.read_host()")
         else:
             self.add(f"{target} = {name}._value")
-        if cell.read() is None:
+        # Another thread may hold the lock of the cell for long: it is not taken here.
+        if type(cell) is not Container or cell._value is None:
             self.add(f"if {target} is None: empty({what!r})")
 
     def _write_run(self) -> None:
@@ -195,7 +206,8 @@ class _Writer:
         self.add("  raise")
 
     def _write_partial(self, partial_: Writes, changes: Sequence[str]) -> None:
-        writer = PartialWriter(self.function.maker, partial_)
+        maker = self.program.maker if isinstance(self.program, FirstTier) else self.function.maker
+        writer = PartialWriter(maker, partial_)
         constants = tuple(c.data for c in partial_.constants)
         self.scope |= {"write": writer.write, "undo": writer.undo, "constants": constants}
         targets = {self.values[u.input] for u in partial_.updates}
@@ -217,7 +229,7 @@ class _Writer:
             elif self.host:
                 changes.append(f"{name}._value = {name}._host = {new}; {name}._fetch = None")
             else:
-                self.scope[f"fetch{k}"] = partial(_fetched, self.function.program, cell.type)
+                self.scope[f"fetch{k}"] = partial(_fetched, self.program, cell.type)
                 changes.append(f"{name}._value = {new}; {name}._fetch = fetch{k}; {name}._host = None")
         return changes
 
@@ -236,14 +248,14 @@ class _Writer:
 
 
 def install_caller(function: Function) -> None:
-    """Give a function its callable, written for its inputs, state and outputs."""
+    """Give a function its callable, written for its inputs, state and outputs; `INSTALLING` is held."""
     writer = _Writer(function)
     caller = writer.compiled()
     record = getattr(function.program, "record", None)  # of a function with a profile
     if record is not None:
-        function.__call__ = record.timed_call(caller)
+        function.caller = record.timed_call(caller)
         return
-    function.__call__ = caller
+    function.caller = caller
     _take_quicker(function, writer, caller)
 
 
@@ -261,8 +273,9 @@ def _take_quicker(function: Function, writer: _Writer, caller: Compute) -> None:
 
     def take(quicker: Compute) -> None:
         # The function may have a new caller by now.
-        if function.__call__ is caller:
-            function.__call__ = quicker
+        with INSTALLING:
+            if function.caller is caller:
+                function.caller = quicker
 
     program.offer_caller(caller, spec.single, take)
 

@@ -96,6 +96,7 @@ def function_dump(
     on_unused_input: str | None = None,
     extra_tag_to_remove: str | Iterable[str] | None = None,
     trust_input: bool = False,
+    tiered: bool | None = None,
     *,
     strip_values: bool = False,
 ) -> None:
@@ -109,7 +110,7 @@ def function_dump(
         The file to write.
     inputs, outputs, mode, updates, givens, no_default_updates, accept_inplace, name, rebuild_strict
         As for `function`.
-    allow_input_downcast, profile, on_unused_input, trust_input
+    allow_input_downcast, profile, on_unused_input, trust_input, tiered
         As for `function`.
     extra_tag_to_remove, strip_values
         What to leave out, as for `StripPickler`; where expressions were built always is.
@@ -128,6 +129,7 @@ def function_dump(
         "profile": profile,
         "on_unused_input": on_unused_input,
         "trust_input": trust_input,
+        "tiered": tiered,
     }
     with Path(filename).open("wb") as file:
         StripPickler(file, extra_tag_to_remove=extra_tag_to_remove, strip_values=strip_values).dump(arguments)

@@ -38,6 +38,7 @@ def function(
     profile: object = None,
     on_unused_input: str | None = None,
     trust_input: bool = False,
+    tiered: bool | None = None,
 ) -> Function:
     """Compile expressions into a callable.
 
@@ -76,6 +77,10 @@ def function(
         ``raise``, ``warn`` or ``ignore``; option ``on_unused_input`` if None.
     trust_input
         Whether to call without checking arguments, which must then be exactly of the inputs' types.
+    tiered
+        Whether to return at once, with a function that runs on the Python VM, compile in the background, and let calls
+        run what was compiled when it is ready (`Function.wait`, `Function.tier`). What is in the compile cache is used
+        at once. As the mode says if None, or else the option ``tiered``.
 
     Returns
     -------
@@ -84,7 +89,7 @@ def function(
     Raises
     ------
     FunctionTypeError, FunctionValueError
-        If arguments are of a wrong kind or contradict each other.
+        If arguments are of a wrong kind or contradict each other; so do `tiered` and a mode that checks every node.
     MissingInputError
         If an output needs a variable that is not among the inputs.
     UnusedInputError
@@ -121,6 +126,7 @@ def function(
             profile=profile,
             name=name,
             trust_input=trust_input,
+            **({} if tiered is None else {"tiered": tiered}),
         )
         made = maker.create()
     return made if nesting is None else upward.NestedFunction(made, nesting)

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from treadle.compile.errors import AliasedMemoryError, CallError, FunctionValueError, FunctionWarning
 from treadle.compile.functions.arguments import PythonSignature, Signature
-from treadle.compile.functions.calling import arguments_of, install_caller
+from treadle.compile.functions.calling import INSTALLING, arguments_of, install_caller
 from treadle.compile.functions.exporting import export_function
 from treadle.compile.functions.locking import Snapshot
 from treadle.compile.functions.mapping import map_function
+from treadle.compile.functions.tiers import FirstTier
 from treadle.compile.functions.values import Containers, Slots, Values, finder
 from treadle.config import config, lazy_module, text_of
 from treadle.graph import Container, GraphPage, HasInnerGraph, as_flag, retell
@@ -21,6 +22,7 @@ from treadle.graph import Container, GraphPage, HasInnerGraph, as_flag, retell
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
+    from typing import Self
 
     from treadle.compile.functions.maker import FunctionMaker
     from treadle.compile.functions.values import Duplicate
@@ -61,7 +63,7 @@ class Function:
     maker
         What it was made from.
     program
-        What computes the outputs and new values.
+        What computes the outputs and new values; of a function with tiers, that of the tier that runs now.
     signature
         The explicit inputs, and how arguments are matched to them.
     source_line
@@ -110,13 +112,67 @@ class Function:
         self._subsets: dict[tuple[int, ...], Function] = {}
         self._slots: Slots | None = None
         self._output_storage: list[Container] | None = None
-        self.renew()
+        with INSTALLING:
+            if maker.tiers is not None:
+                self.program = maker.tiers.join(self)
+            self.renew()
 
     def renew(self) -> None:
         """Write the caller anew, after something in it has changed."""
-        self.signature = Signature(self.maker.specification.inputs, self.name or "function")
-        install_caller(self)
-        self._subsets.clear()
+        with INSTALLING:
+            self.signature = Signature(self.maker.specification.inputs, self.name or "function")
+            install_caller(self)
+            self._subsets.clear()
+
+    @property
+    def caller(self) -> Compute:
+        """What a call with the values of the explicit inputs runs."""
+        return self.__call__
+
+    @caller.setter
+    def caller(self, caller: Compute) -> None:
+        self.__call__ = caller
+
+    # Tiers
+
+    @property
+    def tier(self) -> str:
+        """The backend that calls run on now, by name: with tiers, ``vm`` until the mode's has compiled."""
+        return "vm" if isinstance(self.program, FirstTier) else self.maker.mode.backend.name
+
+    def wait(self, timeout: float | None = None) -> Self:
+        """Wait until calls run on the mode's backend, and return the function; at once if nothing is being compiled.
+
+        Parameters
+        ----------
+        timeout
+            How many seconds to wait; any number if None.
+
+        Raises
+        ------
+        TimeoutError
+            If it takes longer. The compilation goes on.
+        Exception
+            What went wrong, if the function could not be compiled. Calls stay on the Python VM.
+
+        Examples
+        --------
+        >>> import treadle.tensor as tt
+        >>> from treadle.compile import function
+        >>> x = tt.dscalar("x")
+        >>> f = function([x], x + 1, mode="C", tiered=True)
+        >>> float(f(1)), f.wait().tier
+        (2.0, 'c')
+        """
+        if self.maker.tiers is not None:
+            self.maker.tiers.wait(timeout)
+        return self
+
+    def take(self, program: Program) -> None:
+        """Let another program compute from the next call on; one that runs ends on the program that it began with."""
+        with INSTALLING:
+            self.program = program
+            install_caller(self)
 
     @property
     def trust_input(self) -> bool:
@@ -405,7 +461,7 @@ class Function:
 
     @property
     def fgraph(self) -> FunctionGraph:
-        """The rewritten graph."""
+        """The rewritten graph; where it is being compiled in the background, once that is done."""
         return self.maker.fgraph
 
     @property

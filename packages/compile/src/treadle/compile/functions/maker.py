@@ -10,10 +10,11 @@ from treadle.compile.functions.function import Function
 from treadle.compile.functions.partial import split
 from treadle.compile.functions.progress import watched
 from treadle.compile.functions.specification import Specification, specify
+from treadle.compile.functions.tiers import Tiers, first_mode, has_tiers
 from treadle.compile.mode.mode import get_mode
-from treadle.compile.stored.programs import FUNCTIONS, is_cached
+from treadle.compile.stored.programs import FUNCTIONS, is_cached, reports_rewriting
 from treadle.config import config, frozen, lazy_module, span
-from treadle.graph import FunctionGraph, HasInnerGraph, PreserveVariableAttributes, user_line
+from treadle.graph import FunctionGraph, HasInnerGraph, PreserveVariableAttributes, as_flag, user_line
 from treadle.rewrite import rewrite_inner_graphs
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from treadle.compile import profiling
     from treadle.compile.mode.mode import Mode
+    from treadle.compile.stored.programs import Lookup
     from treadle.config import Snapshot
     from treadle.link.vm import Program, ProgramLinker
     from treadle.rewrite import Report
@@ -52,12 +54,14 @@ class FunctionMaker:
     fgraph
         A graph between just these inputs and outputs, to be used as it is in place of a copy; updates are added to
         it. It belongs to the maker from then on.
+    tiered
+        As for `function`; a graph that is given is compiled at once in any case.
 
     Attributes
     ----------
     specification
         The graph before rewriting, with inputs, outputs and updates.
-    mode, name, profile, trust_input, accept_inplace
+    mode, name, profile, trust_input, accept_inplace, tiered
         As given.
     options
         The options that were in force when the maker was made; every step runs under them.
@@ -68,6 +72,8 @@ class FunctionMaker:
     seconds
         How long it took to compile the program, or to find it in the compile cache; None before, and where the program
         is that of another function.
+    tiers
+        What compiles the program in the background; None where it was compiled at once, or is not made yet.
 
     Examples
     --------
@@ -90,6 +96,7 @@ class FunctionMaker:
         name: str | None = None,
         trust_input: bool = False,
         fgraph: FunctionGraph | None = None,
+        tiered: bool | None = None,
     ) -> None:
         if not isinstance(inputs, Specification):
             inputs = specify(inputs, outputs, on_unused_input=on_unused_input)
@@ -99,6 +106,8 @@ class FunctionMaker:
         self.profile: profiling.ProfileStats | None = _profile_for(profile, name)
         self.name = name
         self.trust_input = trust_input
+        self.tiered = None if tiered is None else as_flag("function: tiered", tiered)
+        self.tiers: Tiers | None = None
         self.options: Snapshot = config.snapshot()
         self._report: Report | None = None
         self.seconds: float | None = None
@@ -119,7 +128,12 @@ class FunctionMaker:
 
     @property
     def fgraph(self) -> FunctionGraph:
-        """The rewritten graph; one whose program came out of the compile cache is loaded when it is first asked for."""
+        """The rewritten graph; one whose program came out of the compile cache is loaded when it is first asked for.
+
+        Where the program is compiled in the background, asking for its graph waits until there is one.
+        """
+        if self._fgraph is None and self.tiers is not None:
+            self.tiers.settle()
         if self._fgraph is None:
             with config.using(self.options):
                 if self._load_fgraph is not None:
@@ -200,9 +214,10 @@ class FunctionMaker:
 
     def compile(self) -> Program:
         """Return the program: from the compile cache, where one was made of an equal graph, else a new one."""
-        if type(self) is FunctionMaker and self._own_graph is None and is_cached(self):
-            return FUNCTIONS.find_or_make(self)
-        return self.make()
+        return FUNCTIONS.find_or_make(self) if self._is_kept() else self.make()
+
+    def _is_kept(self) -> bool:
+        return type(self) is FunctionMaker and self._own_graph is None and is_cached(self)
 
     def make(self, fgraph: FunctionGraph | None = None) -> Program:
         """Return a new program: graph (what `create_fgraph` returned, if it was called already), rewriting, linking."""
@@ -217,15 +232,47 @@ class FunctionMaker:
 
     def create(self) -> Function:
         """Return the function."""
+        with frozen(), config.using(self.options):
+            lookup = self._begin_tiers() if self._program is None and self.tiers is None else None
+            if self.tiers is None:
+                program = self.compiled_program(lookup)
+                return self.function_class(self, program, self.name, self.trust_input)
+            function = self.function_class(self, self.tiers.current, self.name, self.trust_input)
+            self.tiers.begin()
+        return function
+
+    def compiled_program(self, lookup: Lookup | None = None) -> Program:
+        """Return the program, timed where there is a profile.
+
+        Parameters
+        ----------
+        lookup
+            What looking for it in the compile cache has found, where that was done already.
+        """
         with frozen(), config.using(self.options), watched(self) as record:
             if self._program is None:
                 begun = perf_counter()
-                self._program = self.compile()
+                self._program = self.compile() if lookup is None else FUNCTIONS.find_or_make(self, lookup)
                 self.seconds = perf_counter() - begun
             program = self._program
-            if record is not None:
-                program = profiling.instrumented(record, program, self)
-            return self.function_class(self, program, self.name, self.trust_input)
+            return program if record is None else profiling.instrumented(record, program, self)
+
+    def _begin_tiers(self) -> Lookup | None:
+        """Make the first tier, if the function is to have one, and its program is not in the compile cache.
+
+        Returns what looking for it has found, if that was done.
+        """
+        if not has_tiers(self, FunctionMaker) or self._own_graph is not None or reports_rewriting():
+            return None
+        lookup = FUNCTIONS.look_up(self) if self._is_kept() else None
+        if lookup is not None and lookup.program is not None:
+            return lookup
+        try:
+            maker = FunctionMaker(self.specification, None, first_mode(self.mode), self.accept_inplace, profile=False)
+            self.tiers = Tiers(self, lookup, maker, maker.make())
+        except Exception:  # noqa: BLE001 - what is wrong with the graph is said when it is compiled
+            self.tiers = None
+        return lookup
 
     def variant(self, specification: Specification, name: str | None, profile: object = None) -> FunctionMaker:
         """Return a maker of another function, in the same mode and under the same options.
@@ -249,18 +296,28 @@ class FunctionMaker:
                 trust_input=self.trust_input,
             )
         maker.source_line = self.source_line
+        maker.tiered = self.tiered
         if maker.profile is None and specification.computes_as(self.specification):
-            maker._program = self._program
-            maker.report = self.report
-            maker.load_fgraph_with(lambda: self.fgraph.clone())  # noqa: PLW0108 - the graph is loaded late
+            maker._share(self)
         return maker
 
     def apart(self) -> FunctionMaker:
         """Return a maker of a function that runs this one's program on cells of its own, without a profile."""
         maker = self.variant(self.specification.apart(), self.name, profile=False)
-        maker._program = self._program
-        maker.load_fgraph_with(lambda: self.fgraph.clone())  # noqa: PLW0108 - the graph is loaded late
+        maker._share(self)
         return maker
+
+    def _share(self, other: FunctionMaker) -> None:
+        """Use the program of another maker, once it has one."""
+
+        def load() -> FunctionGraph:
+            fgraph = other.fgraph.clone()
+            self.report = other.report
+            return fgraph
+
+        self._program, self.tiers = other._program, other.tiers
+        self.report = None if self._program is None else other.report
+        self.load_fgraph_with(load)
 
     def where(self) -> str:
         """Return mode and backend, for messages."""
@@ -287,7 +344,10 @@ class FunctionMaker:
         options = self.options
         values = {o.name: options[o.name] for o in config.options() if o.name in options and not callable(o.default)}
         profile = None if self.profile is None else self.profile.settings()
-        arguments = (self.mode, self.accept_inplace, profile, self.name, self.trust_input, self.source_line)
+        arguments = (
+            *(self.mode, self.accept_inplace, profile, self.name, self.trust_input, self.source_line),
+            self.tiered,
+        )
         return _remake, (type(self), self.specification, arguments, values)
 
 
@@ -300,7 +360,8 @@ def _profile_for(profile: object, name: str | None) -> profiling.ProfileStats | 
 def _remake(
     kind: type[FunctionMaker], specification: Specification, arguments: tuple[Any, ...], options: dict[str, Any]
 ) -> FunctionMaker:
-    mode, accept_inplace, profile, name, trust_input, line = arguments
+    # Makers that were pickled by version 2.0 do not say whether their functions have tiers.
+    mode, accept_inplace, profile, name, trust_input, line, *tiered = arguments
     with config.using(options):
         maker = kind(
             specification,
@@ -311,4 +372,5 @@ def _remake(
             trust_input=trust_input,
         )
     maker.source_line = line
+    maker.tiered = tiered[0] if tiered else None
     return maker

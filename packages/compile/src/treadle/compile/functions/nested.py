@@ -157,10 +157,14 @@ class NestedFunction(Function):
         super().__init__(flat.maker, flat.program, flat.name, flat.trust_input)
         self.pickle_aliased_memory_strategy = flat.pickle_aliased_memory_strategy
 
-    def renew(self) -> None:
-        """Write the caller of the leaves anew, and let calls take trees."""
-        super().renew()
-        self._flat_call = self.__call__
+    @property
+    def caller(self) -> Compute:
+        """What a call with the leaves runs."""
+        return self._flat_call
+
+    @caller.setter
+    def caller(self, caller: Compute) -> None:
+        self._flat_call = caller
         self.__call__ = self._call
 
     def _call(self, *args: Value, **kwargs: Value) -> Value:

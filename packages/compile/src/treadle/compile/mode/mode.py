@@ -14,6 +14,7 @@ from treadle.compile.mode.optimizers import OPT_FAST_COMPILE, OPT_FAST_RUN, OPT_
 from treadle.compile.mode.table import ModeTable
 from treadle.compile.upward import upward
 from treadle.config import config, text_of
+from treadle.graph import as_flag
 from treadle.link.vm import Backend, ProgramLinker
 from treadle.rewrite import GraphRewriter, RewriteDatabase, RewriteDatabaseQuery, default_database, optdb
 
@@ -64,6 +65,10 @@ def _checked_database(database: object) -> RewriteDatabase | None:
     raise FunctionTypeError(msg)
 
 
+def _optional_flag(tiered: object) -> bool | None:
+    return None if tiered is None else as_flag("Mode: tiered", tiered)
+
+
 class Mode:
     """How a function is compiled: which rewrites run, and what links the result. A mode does not change.
 
@@ -79,12 +84,15 @@ class Mode:
         The database that a query is asked of; `optdb` if None.
     name
         Shown in messages.
+    tiered
+        Whether functions run on the Python VM while they are compiled in the background, as the argument of `function`;
+        option ``tiered`` if None.
 
     Attributes
     ----------
     query
         The query; an empty one if the mode has a rewriter of its own.
-    db, name
+    db, name, tiered
         As given.
     provided_linker, provided_optimizer
         What was given.
@@ -103,7 +111,7 @@ class Mode:
     '+fast_run -inplace'
     """
 
-    __slots__ = ("_choice", "_link_options", "_rewriter", "db", "name", "query")
+    __slots__ = ("_choice", "_link_options", "_rewriter", "db", "name", "query", "tiered")
 
     _choice: str | Backend | ProgramLinker
     _link_options: tuple[tuple[str, Any], ...]
@@ -111,6 +119,7 @@ class Mode:
     db: RewriteDatabase | None
     name: str
     query: RewriteDatabaseQuery
+    tiered: bool | None
 
     def __init__(
         self,
@@ -118,6 +127,8 @@ class Mode:
         optimizer: object = "default",
         db: RewriteDatabase | None = None,
         name: str | None = None,
+        *,
+        tiered: bool | None = None,
     ) -> None:
         choice = _chosen_linker(linker)
         query, rewriter = _chosen_rewrites(
@@ -130,6 +141,7 @@ class Mode:
             db=_checked_database(db),
             name=f"Mode({_label(choice)})" if name is None else name,
             query=query,
+            tiered=_optional_flag(tiered),
         )
 
     def _set(self, **values: object) -> None:
@@ -293,7 +305,7 @@ class Mode:
         linker
             As for `Mode`; this mode's if None.
         changes
-            Other attributes, by name: ``db``, ``name``, and those of a subclass.
+            Other attributes, by name: ``db``, ``name``, ``tiered``, and those of a subclass.
 
         Raises
         ------
@@ -316,6 +328,8 @@ class Mode:
             parameters["query"], parameters["_rewriter"] = _chosen_rewrites(optimizer)
         if "db" in changes:
             changes["db"] = _checked_database(changes["db"])
+        if "tiered" in changes:
+            changes["tiered"] = _optional_flag(changes["tiered"])
         return _restored(type(self), {**parameters, **changes})
 
     def _query(self, method: str) -> RewriteDatabaseQuery:
@@ -378,7 +392,8 @@ def _slots(kind: type) -> tuple[str, ...]:
 
 def _restored(kind: type[M], parameters: dict[str, object]) -> M:
     new = object.__new__(kind)
-    new._set(**parameters)
+    # Modes that were pickled by version 2.0 say nothing of tiers.
+    new._set(**{"tiered": None, **parameters})
     return new
 
 

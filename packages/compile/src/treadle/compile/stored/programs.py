@@ -8,7 +8,7 @@ import pickle
 import struct
 from collections import OrderedDict
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treadle.cache import default_cache
 from treadle.compile.stored.canonical_graph import inner_nodes
@@ -50,6 +50,24 @@ class _Stored:
 
     program: bytes
     graph: bytes
+
+
+class Lookup(NamedTuple):
+    """What looking for the program of a maker has found.
+
+    Attributes
+    ----------
+    key
+        Its key; None if it is not kept.
+    payload
+        The entry in the cache, if there is one, whether or not it can be used.
+    program
+        The program, or None.
+    """
+
+    key: FunctionKey | None = None
+    payload: bytes | None = None
+    program: Program | None = None
 
 
 def _pack(program: bytes, graph: bytes) -> bytes:
@@ -118,21 +136,35 @@ class FunctionCache:
         with self._lock:
             self._programs.clear()
 
-    def find_or_make(self, maker: FunctionMaker) -> Program:
-        """Return the program of a maker: another function's, one from the cache, or a new one, which is kept."""
+    def look_up(self, maker: FunctionMaker) -> Lookup:
+        """Look for the program of a maker: another function's, or one from the cache."""
         with span("cache key"):
             key = self._key(maker)
         if key is None:
+            return Lookup()
+        program = self._from_memory(maker, key)
+        if program is not None:
+            return Lookup(key, None, program)
+        payload = default_cache().get(key.text)
+        return Lookup(key, payload, self._from_entry(maker, key, payload))
+
+    def find_or_make(self, maker: FunctionMaker, lookup: Lookup | None = None) -> Program:
+        """Return the program of a maker: what was found for it, or a new one, which is kept.
+
+        Parameters
+        ----------
+        maker
+            The maker.
+        lookup
+            What `look_up` has returned; it is called if None.
+        """
+        key, payload, program = self.look_up(maker) if lookup is None else lookup
+        if key is None:
             self._count("unkept")
             return maker.make()
-        program = self._from_memory(maker, key)
         if program is not None:
             return program
         cache = default_cache()
-        payload = cache.get(key.text)
-        program = self._from_entry(maker, key, payload)
-        if program is not None:
-            return program
         with cache.claim(key.text) as latest:
             # Another thread or process may have made it meanwhile.
             program = self._from_memory(maker, key)
@@ -245,9 +277,14 @@ def is_cached(maker: FunctionMaker) -> bool:
 
     Nor those whose rewriting is to print, check or note something, which it would not do on a hit.
     """
+    return bool(config.cache__functions) and maker.profile is None and not reports_rewriting()
+
+
+def reports_rewriting() -> bool:
+    """Whether rewriting is to print, check or note something."""
     reports = config.optimizer_verbose or config.profile_optimizer or config.check_stack_trace != "off"
     reports = reports or config.traceback__compile_limit or config.compute_test_value_opt != "off"
-    return bool(config.cache__functions) and maker.profile is None and not reports
+    return bool(reports)
 
 
 def _is_kept_by(linker: ProgramLinker) -> bool:

@@ -182,6 +182,9 @@ class Program(ABC):
         What the caller of the program writes afterwards, where new values are written into old ones; else None.
     whole
         For a program that calls others of a linker's between steps in Python: that linker, and the graph of all of it.
+    compiles_in_calls
+        Whether its library compiles when it is called, for the lengths of the arguments. A call then does nothing but
+        compute: one may be made for the sake of what it compiles.
 
     Other distributions may give programs further attributes: an entry point of the group ``treadle.program_attributes``
     has the name of the attribute, and stands for a function from a program to its value.
@@ -190,6 +193,7 @@ class Program(ABC):
     host: bool = True
     writes: Any = None
     whole: tuple[ProgramLinker, ProgramGraph] | None = None
+    compiles_in_calls: bool = False
 
     if not TYPE_CHECKING:
 

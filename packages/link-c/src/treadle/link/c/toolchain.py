@@ -10,13 +10,14 @@ import shlex
 import shutil
 import signal
 import sys
+import time
 import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from treadle.cache import default_cache, digest, processor
-from treadle.config import config, lazy_module, new_lock, span
+from treadle.config import checkpoint, config, lazy_module, new_lock, span
 from treadle.link.c.conventions.abi import BRIDGE
 from treadle.link.c.errors import CompileError, CompilerWarning
 
@@ -43,6 +44,8 @@ _CLANG_INSTEAD = {"-O1": "-O2"}
 _C_OF = {"g++": "gcc", "clang++": "clang", "c++": "cc"}
 # Flags of the user for the linker, which have to follow the file that needs them.
 _FOR_LINKER = re.compile(r"-l.+|-L.+|-Wl,.+|.+\.(?:a|o|so)(?:\.\d+)*")
+# Seconds between two looks whether the work of a compiler is still wanted, where it may be abandoned.
+_LOOK = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +155,7 @@ def _run(command: Sequence[str], shown: str) -> tuple[int, str]:
         msg = f"c: the compiler cannot be run ({error}), command: {shown}. Set the option cxx."
         raise CompileError(msg) from error
     try:
-        said, _ = process.communicate(timeout=limit or None)
+        said = _output(process, limit)
     except subprocess.TimeoutExpired as error:
         msg = (
             f"c: the compiler did not end within {limit:g} seconds and was killed, command: {shown}. Make the function "
@@ -164,6 +167,20 @@ def _run(command: Sequence[str], shown: str) -> tuple[int, str]:
         if process.poll() is None:
             _end(process)
     return process.returncode, said.decode(errors="replace").strip()
+
+
+def _output(process: subprocess.Popen[bytes], limit: float) -> bytes:
+    """Return what the compiler says once it has ended; TimeoutExpired after `limit` seconds, unless that is 0."""
+    last = time.monotonic() + limit if limit else None
+    while True:
+        step = _LOOK if checkpoint() else None
+        remaining = None if last is None else max(last - time.monotonic(), 0.0)
+        waits = [each for each in (step, remaining) if each is not None]
+        try:
+            return process.communicate(timeout=min(waits, default=None))[0]
+        except subprocess.TimeoutExpired:
+            if last is not None and time.monotonic() >= last:
+                raise
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -87,6 +87,7 @@ class JaxProgram(Program):
     __slots__ = ("_arguments", "_compiled", "_graph", "_native", "_pid", "_stage", "_staged", "_variants", "spec")
 
     host = False
+    compiles_in_calls = True
 
     def __init__(
         self,

@@ -53,6 +53,7 @@ class ControlFlowProgram(Program):
     """A graph with choices or loops, between stretches that `linker` links."""
 
     host = False
+    compiles_in_calls = True
 
     def __init__(
         self, fgraph: FunctionGraph, linker: StretchLinker, place: torch.device, native_outputs: frozenset[int]

@@ -119,6 +119,7 @@ class TorchProgram(Program):
     """
 
     host = False
+    compiles_in_calls = True
 
     def __init__(
         self,

@@ -1,0 +1,157 @@
+"""Compilations in background threads: a few at once, abandoned when nobody wants them, gone in a forked child."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+import weakref
+from collections import deque
+from contextlib import suppress
+from time import monotonic
+from typing import TYPE_CHECKING, Protocol
+
+from treadle.config import lazy_module, new_condition
+
+if TYPE_CHECKING:
+    import ctypes
+    from collections.abc import Iterable
+else:
+    ctypes = lazy_module("ctypes")
+
+# Seconds that the end of the process gives jobs to notice it, and then to end what Python cannot interrupt, such as the
+# work of LLVM: a library that is in the middle of something may crash while the process takes itself apart.
+_FIRST_WAIT, _LAST_WAIT = 0.2, 60.0
+
+
+class AbandonedError(BaseException):
+    """Ends a compilation that nobody wants any more; no program sees it."""
+
+
+class Job(Protocol):
+    """A compilation."""
+
+    def run(self) -> None:
+        """Compile. It calls `BackgroundThreads.check` often, and raises nothing."""
+
+    def lose(self) -> None:
+        """Take note that no thread works on it or will: the process was forked."""
+
+
+class BackgroundThreads:
+    """Threads that run jobs, and end when there are none.
+
+    They are daemons: the end of the process ends the jobs, compilers that these run included. Jobs that nobody else
+    refers to are dropped before they begin.
+    """
+
+    def __init__(self) -> None:
+        self._changed = new_condition()
+        self._waiting: deque[weakref.ref[Job]] = deque()
+        self._threads: list[threading.Thread] = []
+        # What a forked child has to be told of.
+        self._jobs: weakref.WeakSet[Job] = weakref.WeakSet()
+        self._is_registered = False
+        self._is_closing = False
+
+    @property
+    def running(self) -> int:
+        """How many threads there are."""
+        return len(self._threads)
+
+    def submit(self, job: Job, limit: int, *, soon: bool = False) -> bool:
+        """Have a job run, in one of at most `limit` threads; return False if the process is about to end.
+
+        Parameters
+        ----------
+        job
+            The job. Only its caller keeps it alive until it runs.
+        limit
+            How many threads there may be.
+        soon
+            Whether it goes before all that wait.
+        """
+        with self._changed:
+            self._register()
+            if self._is_closing:
+                return False
+            self._jobs.add(job)
+            entry = weakref.ref(job)
+            if soon:
+                self._waiting.appendleft(entry)
+            else:
+                self._waiting.append(entry)
+            self._threads = [thread for thread in self._threads if thread.is_alive()]
+            if len(self._threads) < limit:
+                thread = threading.Thread(target=self._work, name="treadle background compilation", daemon=True)
+                thread.start()
+                self._threads.append(thread)
+        return True
+
+    def hasten(self, job: Job) -> None:
+        """Let a job that waits go before all others."""
+        with self._changed:
+            entry = weakref.ref(job)
+            if entry in self._waiting:
+                self._waiting.remove(entry)
+                self._waiting.appendleft(entry)
+
+    def check(self) -> None:
+        """End the job that calls it if the process is about to end."""
+        if self._is_closing:
+            raise AbandonedError
+
+    def close(self, patience: float = _LAST_WAIT) -> None:
+        """End all jobs; return when their threads have ended, or after some seconds."""
+        with self._changed:
+            self._is_closing = True
+            self._waiting.clear()
+            threads = list(self._threads)
+        _join(threads, _FIRST_WAIT)
+        for thread in threads:
+            if thread.is_alive():
+                error = ctypes.py_object(AbandonedError)
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), error)
+        _join(threads, patience)
+
+    def _register(self) -> None:
+        if not self._is_registered:
+            atexit.register(self.close)
+            if hasattr(os, "register_at_fork"):
+                os.register_at_fork(after_in_child=self._forget)
+        self._is_registered = True
+
+    def _forget(self) -> None:
+        """Drop what belongs to the parent process: its threads."""
+        jobs, self._jobs = list(self._jobs), weakref.WeakSet()
+        self._threads, self._waiting = [], deque()
+        for job in jobs:
+            job.lose()
+
+    def _work(self) -> None:
+        # The end of the process may raise it anywhere.
+        with suppress(AbandonedError):
+            while (job := self._next()) is not None:
+                job.run()
+                del job  # while the thread waits for the lock, nobody refers to it from here
+
+    def _next(self) -> Job | None:
+        with self._changed:
+            while self._waiting:
+                job = self._waiting.popleft()()
+                if job is not None:
+                    return job
+            # Whoever submits a job from now on starts a thread for it.
+            this = threading.current_thread()
+            self._threads = [thread for thread in self._threads if thread is not this]
+        return None
+
+
+def _join(threads: Iterable[threading.Thread], seconds: float) -> None:
+    """Wait for threads to end, so many seconds for all."""
+    until = monotonic() + seconds
+    for thread in threads:
+        thread.join(max(until - monotonic(), 0.0))
+
+
+THREADS = BackgroundThreads()
