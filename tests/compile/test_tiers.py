@@ -7,6 +7,7 @@ import gc
 import pickle
 import threading
 import warnings
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from treadle.compile import (
     NanGuardMode,
     Out,
     function,
+    function_dump,
     get_mode,
     shared,
 )
@@ -114,6 +116,7 @@ class Unknown(Op):
 # Which tier runs
 
 
+@pytest.mark.documents("Function.tier", "Function.wait", "FunctionMaker.compiled_program")
 @pytest.mark.parametrize("mode", ["C", "CVM", "NUMBA", "JAX", "PYTORCH"])
 def test_function_runs_on_the_vm_until_its_program_is_ready(mode: str, gate: Gate) -> None:
     x, total = tt.dvector("x"), shared(0.0, name="total")
@@ -140,6 +143,7 @@ def test_first_tier_has_the_stable_forms(gate: Gate) -> None:
     np.testing.assert_allclose(first, [1000.0, -1000.0])
 
 
+@pytest.mark.documents("function.tiered", "Mode.tiered", "option:tiered")
 def test_tiers_are_asked_for_by_argument_by_mode_and_by_option(gate: Gate) -> None:
     x = tt.dscalar("x")
     assert function([x], x + 1, mode="C", tiered=True).tier == "vm"
@@ -153,6 +157,14 @@ def test_tiers_are_asked_for_by_argument_by_mode_and_by_option(gate: Gate) -> No
     assert gate.passed == 0
 
 
+@pytest.mark.documents("function_dump.tiered")
+def test_dump_of_the_arguments_of_a_function_with_tiers(gate: Gate, tmp_path: Path) -> None:
+    x = tt.dscalar("x")
+    function_dump(tmp_path / "dump", [x], x + 1, mode="C", tiered=True)
+    assert function(**pickle.loads((tmp_path / "dump").read_bytes())).tier == "vm"
+    assert gate.passed == 0
+
+
 def test_mode_with_tiers_is_another_mode_and_pickles() -> None:
     mode = get_mode("C").clone(tiered=True)
     assert mode != get_mode("C")
@@ -161,10 +173,11 @@ def test_mode_with_tiers_is_another_mode_and_pickles() -> None:
     assert get_mode("C").tiered is None
 
 
-@pytest.mark.parametrize("make", [lambda: function([], [], tiered="yes"), lambda: Mode("c", tiered=2)])
+@pytest.mark.documents("FunctionMaker.tiered")
+@pytest.mark.parametrize("make", [partial(function, [], []), partial(Mode, "c"), partial(FunctionMaker, [], [])])
 def test_other_values_than_truth_values_are_refused(make: Any) -> None:
     with pytest.raises(GraphTypeError, match="tiered must be True or False"):
-        make()
+        make(tiered="yes")
 
 
 @pytest.mark.parametrize("mode", ["VM", "FAST_COMPILE", Mode("py")])
@@ -206,8 +219,9 @@ def test_program_in_the_compile_cache_is_used_at_once(tmp_path: Path) -> None:
     x = tt.dvector("x")
     with config.change_flags(compiledir=str(tmp_path)):
         function([x], tt.cos(x) * 3, mode="C")
-        for forget in (lambda: None, FUNCTIONS.forget):
-            forget()
+        for is_forgotten in (False, True):
+            if is_forgotten:
+                FUNCTIONS.forget()
             f = function([x], tt.cos(x) * 3, mode="C", tiered=True)
             assert f.tier == "c"
             assert f.maker.tiers is None
@@ -388,6 +402,7 @@ def test_parts_of_the_outputs_and_nested_arguments(gate: Gate) -> None:
         assert (f.wait().tier, g.wait().tier) == ("c", "c")
 
 
+@pytest.mark.documents("Function.take", "Function.caller")
 def test_copies_in_the_first_tier_take_the_same_program(gate: Gate) -> None:
     x, a, b = tt.dscalar("x"), shared(1.0, name="a"), shared(10.0, name="b")
     f = function([x], x + a, updates={a: a + 1}, mode="C", tiered=True)
@@ -420,7 +435,7 @@ def test_asking_for_the_rewritten_graph_waits_for_it(gate: Gate, tmp_path: Path)
     x = tt.dvector("x")
     f = function([x], tt.exp(x) + 1, mode="C", tiered=True)
     threading.Timer(0.02, gate.open.set).start()
-    assert len(f.fgraph.apply_nodes) == 1
+    assert len(list(f.fgraph.apply_nodes)) == 1
     assert f.export(tmp_path).exists()
     assert f.wait().tier == "c"
 
@@ -447,7 +462,8 @@ def test_library_that_compiles_in_calls_has_done_so_for_the_lengths_of_the_last_
     f(np.ones(5))
     wait_until_idle()
     assert f.tier == "jax"
-    assert list(f.program._compiled._by_shapes) == [((5,),)]
+    program: Any = f.program
+    assert list(program._compiled._by_shapes) == [((5,),)]
     np.testing.assert_allclose(f(np.ones(5)), np.sin(np.ones(5)) * 2)
 
 
@@ -464,6 +480,7 @@ def test_function_that_nobody_has_any_more_is_not_compiled(gate: Gate) -> None:
     assert gate.passed == 0
 
 
+@pytest.mark.documents("option:compile__background")
 def test_as_many_are_compiled_at_once_as_the_option_says(gate: Gate) -> None:
     x = tt.dscalar("x")
     with config.change_flags(compile__background=1):

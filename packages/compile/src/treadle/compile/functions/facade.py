@@ -10,7 +10,7 @@ from treadle.compile.io import In, Out
 from treadle.compile.mode.mode import get_mode
 from treadle.compile.upward import upward
 from treadle.config import frozen, text_of
-from treadle.graph import Variable
+from treadle.graph import Variable, as_flag
 
 if TYPE_CHECKING:
     from treadle.compile.functions.function import Function
@@ -126,8 +126,10 @@ def function(
             profile=profile,
             name=name,
             trust_input=trust_input,
-            **({} if tiered is None else {"tiered": tiered}),
         )
+        if tiered is not None:
+            # Not all classes of makers take it: those of the user's may be older.
+            maker.tiered = as_flag("function: tiered", tiered)
         made = maker.create()
     return made if nesting is None else upward.NestedFunction(made, nesting)
 
