@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import sys
 import threading
 import weakref
 from collections import deque
@@ -20,8 +21,10 @@ else:
     ctypes = lazy_module("ctypes")
 
 # Seconds that the end of the process gives jobs to notice it, and then to end what Python cannot interrupt, such as the
-# work of LLVM: a library that is in the middle of something may crash while the process takes itself apart.
+# work of XLA or LLVM: a library that is in the middle of something may crash while the process takes itself apart.
 _FIRST_WAIT, _LAST_WAIT = 0.2, 60.0
+# Seconds after which a thread is interrupted again: where it stood before, the error may have been lost.
+_AGAIN = 0.5
 
 
 class AbandonedError(BaseException):
@@ -108,11 +111,16 @@ class BackgroundThreads:
             self._waiting.clear()
             threads = list(self._threads)
         _join(threads, _FIRST_WAIT)
-        for thread in threads:
-            if thread.is_alive():
-                error = ctypes.py_object(AbandonedError)
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), error)
-        _join(threads, patience)
+        until = monotonic() + patience
+        plain_hook = sys.unraisablehook
+        sys.unraisablehook = lambda raised: None if raised.exc_type is AbandonedError else plain_hook(raised)
+        try:
+            while (alive := [thread for thread in threads if thread.is_alive()]) and monotonic() < until:
+                for thread in alive:
+                    _interrupt(thread)
+                _join(alive, _AGAIN)
+        finally:
+            sys.unraisablehook = plain_hook
 
     def _register(self) -> None:
         if not self._is_registered:
@@ -145,6 +153,13 @@ class BackgroundThreads:
             this = threading.current_thread()
             self._threads = [thread for thread in self._threads if thread is not this]
         return None
+
+
+def _interrupt(thread: threading.Thread) -> None:
+    """Raise the error of abandoned work in a thread, when it next runs Python."""
+    if thread.ident is not None:
+        error = ctypes.py_object(AbandonedError)
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), error)
 
 
 def _join(threads: Iterable[threading.Thread], seconds: float) -> None:
