@@ -30,6 +30,7 @@ from treadle.compile import (
     get_mode,
     shared,
 )
+from treadle.compile.functions import tiers
 from treadle.compile.functions.background import THREADS, BackgroundThreads
 from treadle.compile.stored.programs import FUNCTIONS
 from treadle.config import checkpoint, config
@@ -541,3 +542,21 @@ def test_end_of_the_process_interrupts_work_that_asks_for_nothing(capsys: pytest
     threads.close()
     assert not any(thread.is_alive() for thread in threads._threads)
     assert capsys.readouterr().err == ""
+
+
+def test_calls_leave_turns_to_the_thread_while_it_compiles(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = tt.dscalar("x")
+    turns: list[float] = []
+    monkeypatch.setattr(tiers, "sleep", turns.append)
+    with config.change_flags(compile__background=1):
+        f, g = (function([x], x + k, mode="C", tiered=True) for k in range(2))
+    gate.wait_for_one()
+    g(1.0)  # its compilation waits
+    assert turns == []
+    f(1.0)
+    assert len(turns) == 1
+    gate.open.set()
+    f.wait()
+    count = len(turns)
+    f(1.0)
+    assert len(turns) == count
