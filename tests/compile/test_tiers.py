@@ -259,8 +259,30 @@ def test_failure_is_told_once_and_raised_by_wait(gate: Gate) -> None:
     assert isinstance(told[0].message.__cause__, LoweringError)
     assert f([1.0]).tolist() == [2.0]
     assert f.tier == "vm"
-    with pytest.raises(LoweringError, match="Unknown"):
-        f.wait()
+    lengths = []
+    for _ in range(2):
+        with pytest.raises(LoweringError, match="Unknown") as raised:
+            f.wait()
+        lengths.append(len(raised.traceback))
+    assert lengths[0] == lengths[1]
+
+
+def test_function_stays_on_the_vm_while_no_thread_can_be_started(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: threading.Thread) -> None:
+        del self
+        msg = "can't start new thread"
+        raise RuntimeError(msg)
+
+    x = tt.dscalar("x")
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", refuse)
+        f = function([x], x + 1, mode="C", name="lonely", tiered=True)
+        assert float(f(1.0)) == 2.0
+        with pytest.raises(FunctionValueError, match="lonely: nothing compiles it in the background"):
+            f.wait()
+        assert float(f(1.0)) == 2.0
+    gate.open.set()
+    assert f.wait().tier == "c"
 
 
 def test_failure_that_wait_has_raised_is_not_told_again(gate: Gate) -> None:
@@ -440,6 +462,14 @@ def test_asking_for_the_rewritten_graph_waits_for_it(gate: Gate, tmp_path: Path)
     assert len(list(f.fgraph.apply_nodes)) == 1
     assert f.export(tmp_path).exists()
     assert f.wait().tier == "c"
+
+
+def test_a_notebook_shows_a_function_that_is_being_compiled_without_waiting(gate: Gate) -> None:
+    x = tt.dvector("x")
+    f = function([x], tt.exp(x) + 1, mode="C", name="g", tiered=True)
+    assert f._repr_html_().endswith("on C: on the Python VM, not compiled yet")
+    gate.open.set()
+    assert "1 node, compiled in" in f.wait()._repr_html_()
 
 
 def test_profile_has_the_calls_after_the_first_tier(gate: Gate) -> None:

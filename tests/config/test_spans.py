@@ -88,10 +88,12 @@ def test_whoever_collects_may_end_the_work_at_any_span_step_or_checkpoint() -> N
         with collecting(Spans(check)), span("one"):
             assert checkpoint()
             # Whoever collects inside takes over the check.
-            with collecting(Spans()):
+            with collecting(inner):
                 calls.extend(counted("abc"))
 
     assert not checkpoint()
+    inner = Spans()
     with pytest.raises(KeyboardInterrupt):
         work()
     assert calls == ["checked", "checked", "checked", "a", "checked"]
+    assert inner.check is None

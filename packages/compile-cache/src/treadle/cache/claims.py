@@ -9,10 +9,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from treadle.config import new_lock
+from treadle.config import checkpoint, new_lock
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
+
+
+# Seconds between two looks whether work that waits for another thread is still wanted, where it may be abandoned.
+_LOOK = 0.05
 
 
 class Claims:
@@ -65,7 +69,7 @@ class Claims:
             lock, users = self._held.get(name, (new_lock(), 0))
             self._held[name] = (lock, users + 1)
         try:
-            with lock:
+            with _patiently(lock):
                 yield
         finally:
             with self._guard:
@@ -102,9 +106,25 @@ class Claims:
                 with suppress(OSError):
                     path.unlink()  # a new file is a new lock, whoever still holds the old one
                 return True
+            checkpoint()
             time.sleep(step)
             step = min(2 * step, 0.1)
         return True
+
+
+@contextmanager
+def _patiently(lock: threading.RLock) -> Iterator[None]:
+    """Hold a lock; work that may be abandoned calls its check while it waits for it."""
+    if not checkpoint():
+        with lock:
+            yield
+        return
+    while not lock.acquire(timeout=_LOOK):
+        checkpoint()
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _refresh(path: Path, period: float, finished: threading.Event) -> None:

@@ -46,7 +46,7 @@ class Spans:
         Of the first work whose steps are counted, how many are done, and how many there are; None before it begins.
     check
         Called where a span or a counted step begins, and by `checkpoint`: what it raises ends the work. Whoever
-        collects inside of a block that collects takes over its check. None for nothing.
+        collects inside of a block that collects takes over its check, as long as that block runs. None for nothing.
     """
 
     __slots__ = ("_open", "check", "counts", "ended", "steps")
@@ -108,19 +108,20 @@ class _Timed(_Nothing):
 
 
 class _Collecting(_Nothing):
-    __slots__ = ("_spans", "_token")
+    __slots__ = ("_own_check", "_spans", "_token")
 
     def __init__(self, spans: Spans) -> None:
         self._spans = spans
 
     def __enter__(self) -> None:
-        outer = _CURRENT.get()
-        if outer is not None and self._spans.check is None:
+        outer, self._own_check = _CURRENT.get(), self._spans.check
+        if outer is not None and self._own_check is None:
             self._spans.check = outer.check
         self._token = _CURRENT.set(self._spans)
 
     def __exit__(self, *error: object) -> None:
         _CURRENT.reset(self._token)
+        self._spans.check = self._own_check
 
 
 _NOTHING = _Nothing()

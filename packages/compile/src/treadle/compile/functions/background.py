@@ -25,6 +25,9 @@ else:
 _FIRST_WAIT, _LAST_WAIT = 0.2, 60.0
 # Seconds after which a thread is interrupted again: where it stood before, the error may have been lost.
 _AGAIN = 0.5
+# Seconds that a fork waits, at most, for jobs to come to a place where they check whether they are wanted. Elsewhere
+# the child would inherit half-imported modules, and locks of libraries that nobody releases.
+_FORK_WAIT = 30.0
 
 
 class AbandonedError(BaseException):
@@ -45,7 +48,7 @@ class BackgroundThreads:
     """Threads that run jobs, and end when there are none.
 
     They are daemons: the end of the process ends the jobs, compilers that these run included. Jobs that nobody else
-    refers to are dropped before they begin.
+    refers to are dropped before they begin. The process forks while jobs stand still, at a `check`.
     """
 
     def __init__(self) -> None:
@@ -56,6 +59,8 @@ class BackgroundThreads:
         self._jobs: weakref.WeakSet[Job] = weakref.WeakSet()
         self._is_registered = False
         self._is_closing = False
+        self._forks = 0  # how many threads fork now
+        self._busy = 0  # how many threads are in a job, and not at a check
 
     @property
     def running(self) -> int:
@@ -63,7 +68,7 @@ class BackgroundThreads:
         return len(self._threads)
 
     def submit(self, job: Job, limit: int, *, soon: bool = False) -> bool:
-        """Have a job run, in one of at most `limit` threads; return False if the process is about to end.
+        """Have a job run, in one of at most `limit` threads; return False if the process ends or has no thread left.
 
         Parameters
         ----------
@@ -87,8 +92,14 @@ class BackgroundThreads:
             self._threads = [thread for thread in self._threads if thread.is_alive()]
             if len(self._threads) < limit:
                 thread = threading.Thread(target=self._work, name="treadle background compilation", daemon=True)
-                thread.start()
-                self._threads.append(thread)
+                try:
+                    thread.start()
+                except RuntimeError:  # the system has no thread left, or Python starts none any more
+                    if not self._threads:
+                        self._waiting.clear()
+                        return False
+                else:
+                    self._threads.append(thread)
         return True
 
     def hasten(self, job: Job) -> None:
@@ -100,9 +111,17 @@ class BackgroundThreads:
                 self._waiting.appendleft(entry)
 
     def check(self) -> None:
-        """End the job that calls it if the process is about to end."""
+        """End the job that calls it if the process is about to end; wait while it forks."""
         if self._is_closing:
             raise AbandonedError
+        if self._forks:
+            with self._changed:
+                self._busy -= 1
+                self._changed.notify_all()
+                try:
+                    self._changed.wait_for(lambda: not self._forks)
+                finally:
+                    self._busy += 1
 
     def close(self, patience: float = _LAST_WAIT) -> None:
         """End all jobs; return when their threads have ended, or after some seconds."""
@@ -112,27 +131,47 @@ class BackgroundThreads:
             threads = list(self._threads)
         _join(threads, _FIRST_WAIT)
         until = monotonic() + patience
-        plain_hook = sys.unraisablehook
+        plain_hook, plain_thread_hook = sys.unraisablehook, threading.excepthook
         sys.unraisablehook = lambda raised: None if raised.exc_type is AbandonedError else plain_hook(raised)
+        threading.excepthook = lambda raised: None if raised.exc_type is AbandonedError else plain_thread_hook(raised)
         try:
             while (alive := [thread for thread in threads if thread.is_alive()]) and monotonic() < until:
                 for thread in alive:
                     _interrupt(thread)
                 _join(alive, _AGAIN)
         finally:
-            sys.unraisablehook = plain_hook
+            sys.unraisablehook, threading.excepthook = plain_hook, plain_thread_hook
 
     def _register(self) -> None:
         if not self._is_registered:
             atexit.register(self.close)
             if hasattr(os, "register_at_fork"):
-                os.register_at_fork(after_in_child=self._forget)
+                # Both hold locks of their own while the process forks, which jobs need to get to a check. What is
+                # registered last runs first.
+                import concurrent.futures.thread  # noqa: F401, PLC0415 - see above
+                import logging  # noqa: F401, PLC0415 - see above
+
+                os.register_at_fork(before=self._hold, after_in_parent=self._release, after_in_child=self._forget)
         self._is_registered = True
+
+    def _hold(self) -> None:
+        """Have all jobs stand still, before the process forks."""
+        with self._changed:
+            self._forks += 1
+            if threading.current_thread() not in self._threads:
+                self._changed.wait_for(lambda: not self._busy, _FORK_WAIT)
+
+    def _release(self) -> None:
+        """Have all jobs go on."""
+        with self._changed:
+            self._forks -= 1
+            self._changed.notify_all()
 
     def _forget(self) -> None:
         """Drop what belongs to the parent process: its threads."""
         jobs, self._jobs = list(self._jobs), weakref.WeakSet()
         self._threads, self._waiting = [], deque()
+        self._forks = self._busy = 0
         for job in jobs:
             job.lose()
 
@@ -140,14 +179,21 @@ class BackgroundThreads:
         # The end of the process may raise it anywhere.
         with suppress(AbandonedError):
             while (job := self._next()) is not None:
-                job.run()
+                try:
+                    job.run()
+                finally:
+                    with self._changed:
+                        self._busy -= 1
+                        self._changed.notify_all()
                 del job  # while the thread waits for the lock, nobody refers to it from here
 
     def _next(self) -> Job | None:
         with self._changed:
+            self._changed.wait_for(lambda: not self._forks)
             while self._waiting:
                 job = self._waiting.popleft()()
                 if job is not None:
+                    self._busy += 1
                     return job
             # Whoever submits a job from now on starts a thread for it.
             this = threading.current_thread()

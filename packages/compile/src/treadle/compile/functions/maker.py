@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from treadle.compile.functions.aliasing import add_supervisor_to_fgraph, insert_deepcopy
+from treadle.compile.functions.calling import INSTALLING
 from treadle.compile.functions.function import Function
 from treadle.compile.functions.partial import split
 from treadle.compile.functions.progress import watched
@@ -267,11 +269,12 @@ class FunctionMaker:
         lookup = FUNCTIONS.look_up(self) if self._is_kept() else None
         if lookup is not None and lookup.program is not None:
             return lookup
-        try:
+        with suppress(Exception):  # what is wrong with the graph is said when it is compiled, at once
             maker = FunctionMaker(self.specification, None, first_mode(self.mode), self.accept_inplace, profile=False)
-            self.tiers = Tiers(self, lookup, maker, maker.make())
-        except Exception:  # noqa: BLE001 - what is wrong with the graph is said when it is compiled
-            self.tiers = None
+            tiers = Tiers(self, lookup, maker, maker.make())
+            with INSTALLING:
+                # Another thread may have made it meanwhile: all functions of a maker have the same.
+                self.tiers = self.tiers or tiers
         return lookup
 
     def variant(self, specification: Specification, name: str | None, profile: object = None) -> FunctionMaker:
@@ -326,6 +329,8 @@ class FunctionMaker:
 
     def cost(self) -> str:
         """Return how many nodes the rewritten graph has and what it took to compile them, for people."""
+        if self.tiers is not None and not self.tiers.has_compiled:
+            return "on the Python VM, not compiled yet"
         nodes = len(self.fgraph)
         text = f"{nodes} node{'s' * (nodes != 1)}"
         if self.seconds is None:

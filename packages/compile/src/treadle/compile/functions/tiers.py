@@ -25,6 +25,7 @@ from treadle.rewrite import RewriteDatabaseQuery
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from types import TracebackType
 
     from treadle.compile.functions.function import Function
     from treadle.compile.functions.maker import FunctionMaker
@@ -146,6 +147,7 @@ class Tiers:
         self._compiled: Program | None = None
         self._sample: tuple[Value, ...] | None = None
         self._error: BaseException | None = None
+        self._traceback: TracebackType | None = None
         self._turned = 0.0  # when the thread last had the interpreter
         self._is_told = True
         # Read by every call of the first tier: whether `attend` has something to do.
@@ -183,7 +185,12 @@ class Tiers:
         with self._changed:
             error, self._is_told = self._error, True
         if error is not None:
-            raise error
+            raise error.with_traceback(self._traceback)  # without the frames of earlier calls
+
+    @property
+    def has_compiled(self) -> bool:
+        """Whether there is a program, though not all functions may run it yet."""
+        return self._compiled is not None
 
     def settle(self) -> None:
         """Return when the program has been compiled, or has failed to be; at once in the thread that compiles it."""
@@ -214,7 +221,10 @@ class Tiers:
         if hurries and self._state is _State.UNTRIED:
             self._submit(soon=True)
         if self._state is _State.LOST:
-            msg = f"{self._title()}: the process ends, and nothing is compiled any more."
+            msg = (
+                f"{self._title()}: nothing compiles it in the background: the process ends, or has no thread left. "
+                "Calls go on, on the Python VM."
+            )
             raise FunctionValueError(msg)
 
     # Calls of the first tier
@@ -284,7 +294,7 @@ class Tiers:
         except AbandonedError:
             self._end(_State.LOST)
         except BaseException as error:  # noqa: BLE001 - told by the next call, and raised by wait
-            self._error = error
+            self._error, self._traceback = error, error.__traceback__
             self._is_told = False
             self._end(_State.FAILED)
 
@@ -312,11 +322,13 @@ class Tiers:
         with self._changed:
             self.current = program
             self._state = _State.READY
-            functions, self._functions = self._functions, []
-        for ref in functions:
+        # Functions that are made from now on begin with it. The others are listed until all have it: in a child that is
+        # forked meanwhile, they take it anew.
+        for ref in self._functions:
             function = ref()
             if function is not None:
                 function.take(program)
+        self._functions.clear()
         self._lookup = self._sample = None
         self._end(_State.READY)
 
