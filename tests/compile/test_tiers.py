@@ -483,6 +483,20 @@ def test_profile_has_the_calls_after_the_first_tier(gate: Gate) -> None:
     f(np.ones(2))
     assert f.profile.fct_callcount == 1
     assert f.profile.compile_time > 0
+    f.copy()(np.ones(2))
+    f.apart()(np.ones(2))
+    assert f.profile.fct_callcount == 1
+
+
+def test_function_apart_has_values_of_its_own_and_the_same_tiers(gate: Gate) -> None:
+    total = shared(1.0, name="total")
+    f = function([], total, updates={total: total * 2}, mode="C", tiered=True)
+    other = f.apart()
+    assert [float(other()), float(other()), float(f())] == [1.0, 2.0, 1.0]
+    gate.open.set()
+    assert (other.wait().tier, f.wait().tier) == ("c", "c")
+    assert other.program is f.program
+    assert [float(other()), float(f())] == [4.0, 2.0]
 
 
 def test_library_that_compiles_in_calls_has_done_so_for_the_lengths_of_the_last_call(gate: Gate) -> None:

@@ -318,7 +318,8 @@ class FunctionMaker:
             self.report = other.report
             return fgraph
 
-        self._program, self.tiers = other._program, other.tiers
+        # With a profile, what the tiers change to counts calls for it.
+        self._program, self.tiers = other._program, other.tiers if other.profile is None else None
         self.report = None if self._program is None else other.report
         self.load_fgraph_with(load)
 
