@@ -22,7 +22,9 @@ def tensor(dtype: str, ndim: int, name: str | None = None) -> Any:
     return TensorType(dtype, (None,) * ndim)(name)
 
 
-def link(inputs: Sequence[Any], outputs: Sequence[Any], compiled: bool = False, native: Sequence[int] = ()) -> Any:
+def link(
+    inputs: Sequence[Any], outputs: Sequence[Any], compiled: bool | None = False, native: Sequence[int] = ()
+) -> Any:
     """Return the program of a graph."""
     return TorchLinker(compiled).link(FunctionGraph(inputs, outputs), frozenset(native))
 

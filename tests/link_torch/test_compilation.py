@@ -17,7 +17,7 @@ import treadle.tensor as tt
 from tests.link_torch.programs import check, link, reference
 from treadle.config import OptionValueError, config
 from treadle.graph import FunctionGraph
-from treadle.link.torch import BACKEND, PyTorchWarning, linker
+from treadle.link.torch import BACKEND, PyTorchWarning
 from treadle.link.torch.linker import TorchLinker
 from treadle.link.torch.programs import compilation
 
@@ -131,7 +131,7 @@ def test_the_option_turns_compiling_off() -> None:
 def test_without_a_compiler_programs_run_uncompiled_with_one_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     x = tt.dvector("x")
     monkeypatch.setenv("CXX", "no-such-compiler")
-    monkeypatch.setattr(linker, "NOTICES", compilation._Notices())
+    monkeypatch.setattr(compilation, "NOTICES", compilation._Notices())
     before = compiled_graphs()
     with pytest.warns(PyTorchWarning, match=r"C\+\+ compiler"):
         program = link([x], [x + 1], compiled=True)

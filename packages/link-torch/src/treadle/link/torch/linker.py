@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Literal
 
 import torch
 
@@ -10,7 +12,8 @@ from treadle.config import config, span
 from treadle.graph import Apply, FunctionGraph, Type, Value
 from treadle.link.torch.control_flow import ControlFlowProgram, is_control
 from treadle.link.torch.device import device
-from treadle.link.torch.programs.compilation import NOTICES, Compiled, compiler_on_path
+from treadle.link.torch.programs.compilation import Compiled, can_compile
+from treadle.link.torch.programs.deferral import Deferred, When
 from treadle.link.torch.programs.generation import GeneratedFunction, generate
 from treadle.link.torch.programs.planning import ExecutionPlan, plan_of
 from treadle.link.torch.programs.program import TorchProgram
@@ -41,9 +44,9 @@ class TorchLinker(PortableLinker):
     table = TORCH
     scalars = "treadle.link.torch.SCALARS"
 
-    def __init__(self, compiled: bool | None = None) -> None:
+    def __init__(self, compiled: bool | Literal["auto"] | None = None) -> None:
         super().__init__()
-        # Whether to use torch.compile; option ``torch__compile`` if None.
+        # Whether to use torch.compile at once, never, or when it is worth it; option ``torch__compile`` if None.
         self.compiled = compiled
 
     def lacks_rule(self, node: Apply) -> bool:
@@ -97,7 +100,7 @@ class TorchLinker(PortableLinker):
         place = device()
         if plan.prelude or plan.refused or not plan.hosts.keys().isdisjoint(fgraph.inputs[:varying]):
             return None
-        return Step(fgraph.inputs, self._generated(fgraph, plan, place), len(plan.nodes), self._compiles(fgraph, place))
+        return Step(fgraph.inputs, self._generated(fgraph, plan, place), len(plan.nodes), self._when(fgraph))
 
     def _generated(self, fgraph: FunctionGraph, plan: ExecutionPlan, place: torch.device) -> GeneratedFunction:
         with span("code generation"):
@@ -110,23 +113,20 @@ class TorchLinker(PortableLinker):
         place = device()
         generated = self._generated(fgraph, plan_of(fgraph), place)
         run: Callable[..., Sequence[Value]] = generated.run
-        if may_compile and self._compiles(fgraph, place):
+        when = self._when(fgraph) if may_compile else When.NEVER
+        if when is When.AT_ONCE and can_compile(place):
             run = Compiled(run, len(generated.tensors))
+        elif when is When.WORTH_IT:
+            run = Deferred(run, len(generated.tensors), generated.operations, partial(can_compile, place))
         return TorchProgram(fgraph, generated, run, place, native_outputs)
 
-    def _compiles(self, fgraph: FunctionGraph, place: torch.device) -> bool:
-        is_asked_for = config.torch__compile if self.compiled is None else self.compiled
+    def _when(self, fgraph: FunctionGraph) -> When:
+        """Return when a graph's function is compiled."""
+        asked = config.torch__compile if self.compiled is None else self.compiled
         # torch.compile has no code for complex numbers: it would call the same functions as the uncompiled program.
-        if not is_asked_for or any(getattr(v.type, "dtype", "").startswith("complex") for v in fgraph.variables):
-            return False
+        if asked is False or any(getattr(v.type, "dtype", "").startswith("complex") for v in fgraph.variables):
+            return When.NEVER
         # Nor does it take lengths that depend on data wherever a length is compared with another.
         if any(map(_makes_lengths_of_data, fgraph.apply_nodes)):
-            return False
-        if place.type == "cpu" and not compiler_on_path():
-            NOTICES.warn(
-                "compiler",
-                "pytorch: torch.compile needs a C++ compiler, and none was found: programs run uncompiled. Install "
-                "g++, or name a compiler in the environment variable CXX.",
-            )
-            return False
-        return True
+            return When.NEVER
+        return When.AT_ONCE if asked is True else When.WORTH_IT

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from treadle.config import BOOL, INT, STR, Option
+from treadle.config import BOOL, INT, STR, Kind, Option
+
+
+def _parse_compile(setting: object) -> object:
+    if isinstance(setting, str) and setting.strip().lower() == "auto":
+        return "auto"
+    return BOOL.parse(setting)
+
 
 OPTIONS: tuple[Option[object], ...] = (
     Option(
         "torch__compile",
-        True,
-        "Compile PyTorch programs with torch.compile. False runs the same operations one by one: slower, but there "
-        "is nothing to compile.",
-        BOOL,
+        "auto",
+        "When to compile PyTorch programs with torch.compile: auto when running their operations one by one has cost "
+        "more than compiling them would, by estimates from sizes; True at the first call; False never.",
+        Kind("bool or auto", _parse_compile, f"'auto', {BOOL.allowed}"),
     ),
     Option("torch__device", "cpu", "The PyTorch device that programs run on, such as cpu or cuda:0.", STR),
     Option(

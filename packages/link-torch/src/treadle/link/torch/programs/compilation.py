@@ -70,6 +70,18 @@ def compiler_on_path() -> bool:
     return shutil.which(os.environ.get("CXX") or default) is not None
 
 
+def can_compile(place: torch.device) -> bool:
+    """Whether torch.compile works for a device: the CPU needs a C++ compiler, and a warning says so without one."""
+    if place.type != "cpu" or compiler_on_path():
+        return True
+    NOTICES.warn(
+        "compiler",
+        "pytorch: torch.compile needs a C++ compiler, and none was found: programs run uncompiled. Install "
+        "g++, or name a compiler in the environment variable CXX.",
+    )
+    return False
+
+
 class Compiled:
     """A function of tensors and integers, compiled when it is first called, and again where shapes demand it.
 
@@ -82,16 +94,9 @@ class Compiled:
     """
 
     def __init__(self, function: Callable[..., Sequence[object]], tensors: int, *, small: bool = False) -> None:
-        options: dict[str, str | int | bool | Callable[..., object]] = {
-            # float16 keeps its roundings inside fused code.
-            "emulate_precision_casts": True,
-            # The function and what it calls never change: there is no need to see at each call whether they did.
-            "guard_filter_fn": torch.compiler.skip_guard_on_globals_unsafe,
-        }
-        if small:
-            options["cpp.min_chunk_size"] = SMALL
         self._function = function
-        self._compiled = torch.compile(function, fullgraph=True, options=options, recompile_limit=RECOMPILATIONS)
+        self._small = small
+        self._compiled: Callable[..., Sequence[object]] | None = None
         self._count = tensors
         self._known: set[object] = set()
 
@@ -103,11 +108,24 @@ class Compiled:
         )
         if met not in self._known:
             return self._first_call(met, args)
+        assert self._compiled is not None  # since the first call
         try:
             results: Sequence[object] = self._compiled(*args)
         except Exception:  # noqa: BLE001 - whatever it is, the second attempt raises it again
             return self._first_call(met, args)
         return results
+
+    def _compiler(self) -> Callable[..., Sequence[object]]:
+        """Return the function as torch.compile makes it, which compiles when it is called."""
+        options: dict[str, str | int | bool | Callable[..., object]] = {
+            # float16 keeps its roundings inside fused code.
+            "emulate_precision_casts": True,
+            # The function and what it calls never change: there is no need to see at each call whether they did.
+            "guard_filter_fn": torch.compiler.skip_guard_on_globals_unsafe,
+        }
+        if self._small:
+            options["cpp.min_chunk_size"] = SMALL
+        return torch.compile(self._function, fullgraph=True, options=options, recompile_limit=RECOMPILATIONS)
 
     def _first_call(self, met: object, args: Sequence[Value]) -> Sequence[object]:
         # Imported by torch.compile anyway; importing it takes seconds, so not before.
@@ -115,6 +133,8 @@ class Compiled:
         from torch._dynamo.exc import FailOnRecompileLimitHit
 
         with span("compiler"), compile_lock, inductor_folder():
+            if self._compiled is None:
+                self._compiled = self._compiler()
             try:
                 result: Sequence[object] = self._compiled(*args)
             except FailOnRecompileLimitHit:

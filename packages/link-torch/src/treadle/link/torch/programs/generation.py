@@ -31,6 +31,8 @@ class GeneratedFunction:
     tensors: tuple[Variable, ...]
     numbers: tuple[Variable, ...]
     constants: tuple[Constant, ...]
+    # How many of the library's functions it calls, one for each node of the graph.
+    operations: int
 
 
 def _literal(constant: Constant) -> str:
@@ -80,6 +82,7 @@ class _Writer:
         self.scope: dict[str, Compute] = {}
         self.lines: list[str] = []
         self.flags: list[str] = []
+        self.operations = 0
         arguments = [*fgraph.inputs, *plan.prelude]
         self.tensors = {v: f"a{i}" for i, v in enumerate(arguments) if v in plan.tensors and v not in plan.prelude}
         self.tensors |= {v: f"a{i}" for i, v in enumerate(arguments) if v in plan.prelude and v not in plan.hosts}
@@ -128,6 +131,7 @@ class _Writer:
         self.lines.append(f"    {name} = {self.function(compute)}({', '.join(args)})")
 
     def write(self, node: Apply, lowered: Lowered) -> None:
+        self.operations += 1
         static = set(static_positions(node))
         args = [self.number(v) if i in static else self.tensor(v) for i, v in enumerate(node.inputs)]
         for out in node.outputs:
@@ -150,7 +154,7 @@ class _Writer:
         source = "\n".join(self.lines) + "\n"
         code = compile(source, f"<treadle pytorch {next(_NUMBER)}>", "exec")
         exec(code, self.scope)
-        return GeneratedFunction(self.scope["run"], source, *self.arguments, tuple(self.constants))
+        return GeneratedFunction(self.scope["run"], source, *self.arguments, tuple(self.constants), self.operations)
 
 
 def generate(

@@ -30,10 +30,16 @@ def loader(var: Variable, place: torch.device) -> Callable[[Value], Value]:
             tensor = from_host(value, dtype)
             return tensor if on_cpu else tensor.to(place)
         if isinstance(value, torch.Tensor):
-            return from_native(value.detach().to(place), dtype)
+            if value.requires_grad:
+                value = value.detach()
+            return from_native(value if value.device == place else value.to(place), dtype)
         return from_host(to_numpy(value), dtype).to(place)
 
     return load
+
+
+is_recording = torch.is_grad_enabled
+record = torch._C._set_grad_enabled
 
 
 def number(value: Value) -> int | tuple[int, ...]:
@@ -48,14 +54,14 @@ def number(value: Value) -> int | tuple[int, ...]:
 def no_grad() -> Iterator[None]:
     """Record no gradients inside: the cheap form of torch.no_grad()."""
     # The mode must not vary: torch.compile compiles for each.
-    recording = torch.is_grad_enabled()
+    recording = is_recording()
     if recording:
-        torch._C._set_grad_enabled(False)
+        record(False)
     try:
         yield
     finally:
         if recording:
-            torch._C._set_grad_enabled(True)
+            record(True)
 
 
 def invalid() -> NodeValueError:
@@ -76,12 +82,12 @@ def owned(
     computed from, and at the addresses in `reserved`, is not shared either.
     """
     shared = {t.untyped_storage().data_ptr() for t in sources if isinstance(t, torch.Tensor)}
-    outputs = []
+    outputs: list[Value] = []
     for (dtype, native), result in zip(kinds, results, strict=True):
         if dtype not in STORAGE_DTYPES:
             outputs.append(result)
             continue
-        tensor = result if native or result.device.type == "cpu" else result.cpu()
+        tensor = result if native or result.is_cpu else result.cpu()
         storage = tensor.untyped_storage()
         place = storage.data_ptr()
         if place in shared or place in reserved or storage.nbytes() != tensor.nbytes:
@@ -167,11 +173,17 @@ class TorchProgram(Program):
     def __call__(self, *inputs: Value) -> Sequence[Value]:
         """Compute the outputs; the error of a node that fails names the op and the user's line."""
         PROCESS.check()
-        with no_grad():
-            try:
-                outputs = self._computed(inputs)
-            except Exception as error:
-                raise explained(self.fgraph, inputs, error) from error
+        # As `no_grad`, which costs a microsecond.
+        recording = is_recording()
+        if recording:
+            record(False)
+        try:
+            outputs = self._computed(inputs)
+        except Exception as error:
+            raise explained(self.fgraph, inputs, error) from error
+        finally:
+            if recording:
+                record(True)
         if outputs is None:
             original = invalid()
             raise explained(self.fgraph, inputs, original) from original
@@ -184,7 +196,7 @@ class TorchProgram(Program):
             host = [v.type.to_host(x) for v, x in zip(self.fgraph.inputs, inputs, strict=True)]
             values = (*inputs, *self._prelude(*host))
         tensors = [load(values[i]) for load, i in self._tensors]
-        numbers = [number(values[i]) for i in self._numbers]
+        numbers = [number(values[i]) for i in self._numbers] if self._numbers else ()
         bad, *results = self._run(*tensors, *numbers, *self._constants)
         return None if bad is not None and bool(bad) else owned(self._outputs, results, tensors, self._shared)
 

@@ -9,7 +9,8 @@ import torch
 
 from treadle.graph import NodeError, Value, Variable
 from treadle.link.torch.device import device
-from treadle.link.torch.programs.compilation import SMALL, Compiled
+from treadle.link.torch.programs.compilation import SMALL, Compiled, can_compile
+from treadle.link.torch.programs.deferral import Budget, When
 from treadle.link.torch.programs.generation import GeneratedFunction, either, named
 from treadle.link.torch.programs.program import loader, number
 from treadle.link.torch.programs.storage import from_native, to_native
@@ -36,8 +37,8 @@ class Step(NamedTuple):
     generated: GeneratedFunction
     # The number of its nodes.
     nodes: int
-    # Whether it is to be compiled.
-    compiles: bool
+    # When it is to be compiled.
+    when: When
 
 
 class Block(NamedTuple):
@@ -65,12 +66,14 @@ class StraightSteps:
         self._varying = tuple(at[v] for v in generated.tensors if at[v] < varying)
         self._givens = [at[v] - varying for v in generated.tensors if at[v] >= varying]
         self._numbers = [at[v] - varying for v in generated.numbers]
-        place = device()
+        self._place = place = device()
         self._constants = [loader(v, place)(v.data) for v in generated.constants]
         self._run = generated.run
         self._at_once = max(1, min(AT_ONCE, _NODES // max(step.nodes, 1)))
         self._several = self._one = None
-        if step.compiles:
+        self._budget = Budget(generated.operations * self._at_once, step.when)
+        self._operation_count = generated.operations
+        if step.when is not When.NEVER:
             count = varying + len(self._givens)
             self._one = Compiled(named(self._masked(1)), count)
             self._several = Compiled(named(self._masked(self._at_once)), count, small=True)
@@ -95,13 +98,16 @@ class StraightSteps:
         several, most = (self._one, 1) if size > SMALL else (self._several, self._at_once)
         patience = min(self._patience, 1) if size > SMALL else self._patience
         long = most == 1 or count >= 4 * most
-        if several is not None and long and steady and done >= patience and remaining >= most:
+        compiles = several is not None and long and self._budget.is_spent and can_compile(self._place)
+        if compiles and steady and done >= patience and remaining >= most:
             block = self._compiled(several, most, [x[:most] for x in rows], carries, fixed)
             if block is not None:
                 return block
         allowed = min(remaining, _BLOCK, max(1, _BLOCK_ELEMENTS // max(size, 1)))
         if several is not None and done < patience:
             allowed = min(allowed, patience - done)
+        if long and not self._budget.is_spent:
+            self._budget.spend(allowed * self._operation_count, size, allowed / most)
         return self._operations(allowed, rows, carries, fixed)
 
     def _compiled(

@@ -55,7 +55,8 @@ def to_output_dtype(dtype: str) -> Convert:
     if dtype == "float16":
         return _to_half
     if mask is None:
-        return lambda x: x.to(storage)
+        # Faster than a call of a method that returns the tensor itself.
+        return lambda x: x if x.dtype == storage else x.to(storage)
     return lambda x: torch.bitwise_and(x.to(torch.int64), mask)
 
 
@@ -122,13 +123,13 @@ def from_host(array: np.ndarray, dtype: str) -> torch.Tensor:
         return torch.from_numpy(array.astype(np.int64))
     if dtype == "uint64":
         array = array.view(np.int64)
-    if not array.flags.writeable or any(s < 0 for s in array.strides):
-        return torch.from_numpy(array.copy())
-    try:
-        return torch.from_numpy(array)
-    except ValueError:
-        # Strides that are no multiple of the element's size: a field of a structured array.
-        return torch.from_numpy(array.copy())
+    if array.flags.writeable:
+        try:
+            return torch.from_numpy(array)
+        except ValueError:
+            # Strides that are negative, or no multiple of the element's size: a field of a structured array.
+            pass
+    return torch.from_numpy(array.copy())
 
 
 def to_host(tensor: torch.Tensor, dtype: str) -> np.ndarray:

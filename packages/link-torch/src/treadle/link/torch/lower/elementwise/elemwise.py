@@ -33,6 +33,7 @@ def scalar_function(scalar_op: ScalarOp, sources: Sequence[str], loops: Sequence
     steps = [working(d) for d in loops]
     kernel = kernel_of(scalar_op, steps)
     conversions = [converter(s, d) for s, d in zip(sources, steps, strict=True)]
+    converts = list(sources) != steps
     to_output = to_output_dtype(out)
     if isinstance(kernel, Checked):
         run = kernel.run
@@ -43,6 +44,8 @@ def scalar_function(scalar_op: ScalarOp, sources: Sequence[str], loops: Sequence
 
         return Checked(checked)
     function = kernel
+    if not converts:
+        return lambda *xs: to_output(function(*xs))
 
     def apply(*xs: torch.Tensor) -> torch.Tensor:
         return to_output(function(*[c(x) for x, c in zip(xs, conversions, strict=True)]))
