@@ -88,7 +88,7 @@ _BY_OWNER = (
     ),
     ("link-jax", "jax__static_values"),
     ("link-numba", "numba__fastmath numba__cache"),
-    ("link-torch", "torch__compile torch__device torch__unroll"),
+    ("link-torch", "torch__compile torch__device torch__device_outputs torch__unroll"),
     ("as-pytensor", "as_pytensor__constants"),
     ("pytensor-surface", "metaopt__verbose absent_gradients"),
     ("random", "random__generator random__check_size random__parameters"),

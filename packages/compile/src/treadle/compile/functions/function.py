@@ -16,6 +16,7 @@ from treadle.compile.functions.locking import Snapshot
 from treadle.compile.functions.mapping import map_function
 from treadle.compile.functions.tiers import FirstTier
 from treadle.compile.functions.values import Containers, Slots, Values, finder
+from treadle.compile.mode.backends import BACKENDS
 from treadle.config import config, lazy_module, text_of
 from treadle.graph import Container, GraphPage, HasInnerGraph, as_flag, retell
 
@@ -85,6 +86,7 @@ class Function:
     __slots__ = (
         "__call__",
         "__weakref__",
+        "_attributes",
         "_output_storage",
         "_slots",
         "_subsets",
@@ -112,6 +114,7 @@ class Function:
         self._subsets: dict[tuple[int, ...], Function] = {}
         self._slots: Slots | None = None
         self._output_storage: list[Container] | None = None
+        self._attributes: dict[str, Any] = {}
         with INSTALLING:
             if maker.tiers is not None:
                 self.program = maker.tiers.join(self)
@@ -183,6 +186,33 @@ class Function:
     def trust_input(self, value: bool) -> None:
         self._trust_input = bool(value)
         self.renew()
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Return an attribute that the backend gives to its functions."""
+            if not (name.startswith("_") or name in Function.__slots__):
+                made = self._attributes.get(name)
+                make = self.maker.mode.backend.function_attributes.get(name) if made is None else None
+                if make is not None:
+                    with config.using(self.maker.options):
+                        made = self._attributes.setdefault(name, make(self))
+                if made is not None:
+                    return made
+                self._refuse_attribute(name)
+            msg = f"{type(self).__name__!r} object has no attribute {name!r}"
+            raise AttributeError(msg)
+
+    def _refuse_attribute(self, name: str) -> None:
+        """Raise if other backends give such an attribute to their functions."""
+        installed = [backend for backend in map(BACKENDS.load, BACKENDS.names()) if backend is not None]
+        modes = [backend.name.upper() for backend in installed if name in backend.function_attributes]
+        if modes:
+            msg = (
+                f"{self.signature.title}: functions on {self.maker.where()} have no {name}. Compile it in mode "
+                f"{' or '.join(modes)}."
+            )
+            raise AttributeError(msg)
 
     # What the caller calls
 

@@ -13,6 +13,7 @@ from treadle.compile.functions.partial import split
 from treadle.compile.functions.progress import watched
 from treadle.compile.functions.specification import Specification, specify
 from treadle.compile.functions.tiers import Tiers, first_mode, has_tiers
+from treadle.compile.io import Out
 from treadle.compile.mode.mode import get_mode
 from treadle.compile.stored.programs import FUNCTIONS, is_cached, reports_rewriting
 from treadle.config import config, frozen, lazy_module, span
@@ -20,12 +21,13 @@ from treadle.graph import FunctionGraph, HasInnerGraph, PreserveVariableAttribut
 from treadle.rewrite import rewrite_inner_graphs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from treadle.compile import profiling
     from treadle.compile.mode.mode import Mode
     from treadle.compile.stored.programs import Lookup
     from treadle.config import Snapshot
+    from treadle.graph import Variable
     from treadle.link.vm import Program, ProgramLinker
     from treadle.rewrite import Report
 else:
@@ -129,6 +131,13 @@ class FunctionMaker:
         return self._linker
 
     @property
+    def native_outputs(self) -> frozenset[int]:
+        """The positions of outputs that stay in the backend's own form."""
+        if not self.linker.device_outputs:
+            return self.specification.native_outputs()
+        return frozenset(range(len(self.specification.outputs) + len(self.specification.updates)))
+
+    @property
     def fgraph(self) -> FunctionGraph:
         """The rewritten graph; one whose program came out of the compile cache is loaded when it is first asked for.
 
@@ -209,7 +218,7 @@ class FunctionMaker:
         is_whole = linker.acts_at_nodes or "native_values" in self.mode.backend.capabilities
         parts = None if is_whole else split(fgraph, self.specification)
         if parts is None:
-            return linker.link(fgraph, self.specification.native_outputs())
+            return linker.link(fgraph, self.native_outputs)
         program = linker.link(parts.graph)
         program.writes = parts.writes
         return program
@@ -322,6 +331,20 @@ class FunctionMaker:
         self._program, self.tiers = other._program, other.tiers if other.profile is None else None
         self.report = None if self._program is None else other.report
         self.load_fgraph_with(load)
+
+    def program_of(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> Program:
+        """Return the program of other expressions, in the same mode and under the same options.
+
+        Parameters
+        ----------
+        inputs
+            The variables that it takes values of; none of them, nor what the outputs depend on, is shared.
+        outputs
+            The expressions; their values stay in the backend's own form.
+        """
+        with frozen(), config.using(self.options):
+            specification = specify(list(inputs), [Out(v, borrow=True) for v in outputs], on_unused_input="ignore")
+            return self.variant(specification, self.name, profile=False).compile()
 
     def where(self) -> str:
         """Return mode and backend, for messages."""

@@ -72,6 +72,8 @@ def has_tiers(maker: FunctionMaker, plain: type[FunctionMaker]) -> bool:
         reason = f"{type(maker).__name__} makes its functions, by steps of its own"
     elif maker.linker.acts_at_nodes:
         reason = "it does something at each node, which the Python VM would not"
+    elif "native_values" in maker.mode.backend.capabilities and maker.native_outputs:
+        reason = "outputs are to stay in the backend's own form, which the Python VM does not have"
     if reason and asked:
         msg = (
             f"function: tiered=True does not go with mode {maker.mode}: {reason}. Leave tiered out, or pick another "

@@ -80,7 +80,7 @@ def _signature(maker: FunctionMaker) -> str:
     free = set(spec.mutable_inputs())
     ins = [(k in free, bool(i.borrow), i.update is not None) for k, i in enumerate(spec.inputs)]
     outs = [bool(o.borrow) for o in spec.outputs]
-    native = sorted(spec.native_outputs())
+    native = sorted(maker.native_outputs)
     return f"{ins} {outs} cells {cells} updates {updates} native {native} in place {bool(maker.accept_inplace)}"
 
 

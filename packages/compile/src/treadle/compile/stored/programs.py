@@ -303,7 +303,7 @@ def _program_graph(maker: FunctionMaker, source: StoredGraph, outputs: tuple[Typ
         maker.report = rewritten.report
         return rewritten.fgraph
 
-    return ProgramGraph(inputs, outputs, spec.native_outputs(), load)
+    return ProgramGraph(inputs, outputs, maker.native_outputs, load)
 
 
 def _check_early(nodes: Iterable[Apply], libraries: Collection[str]) -> None:

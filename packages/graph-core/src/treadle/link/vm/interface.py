@@ -314,6 +314,9 @@ class Backend:
         The distributions, treadle's apart, that its programs depend on: cache keys of programs hold their versions.
     about
         Returns what it works with on this machine, by name: a compiler, devices.
+    function_attributes
+        Attributes that functions compiled with it have beside their own, by name: what makes each, once, of the
+        function.
     """
 
     name: str
@@ -328,3 +331,4 @@ class Backend:
     node_linker: Callable[[], ProgramLinker] | None = None
     libraries: tuple[str, ...] = ()
     about: Callable[[], Mapping[str, str]] = field(default=dict[str, str])
+    function_attributes: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict, compare=False)

@@ -42,12 +42,15 @@ class ProgramLinker:
     acts_at_nodes
         Whether programs do something at each node beside computing it, such as calling hooks or checking values. A
         profile then times them as a whole, and leaves the nodes alone.
+    device_outputs
+        Whether functions return all their outputs in the backend's own form, such as arrays on a device.
     """
 
     required_rewrites: tuple[str, ...] = ("minimum_compile",)
     incompatible_rewrites: tuple[str, ...] = ()
     capabilities: frozenset[str] = frozenset()
     acts_at_nodes: bool = False
+    device_outputs: bool = False
     allow_gc: bool | None = None
 
     def __init__(self, *, allow_gc: bool | None = None) -> None:

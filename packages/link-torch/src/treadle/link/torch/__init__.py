@@ -9,6 +9,7 @@ from treadle.link.torch.table import TORCH, Checked, Flag, Lowered, Results
 
 if TYPE_CHECKING:
     from treadle.link.torch.external_op import TorchOp, wrap_torch
+    from treadle.link.torch.functional import TorchFunction
     from treadle.link.torch.programs.storage import SIGN_BIT, STORAGE_DTYPES, converter, kind, to_output_dtype, working
     from treadle.link.torch.scalars import SCALARS
 
@@ -19,6 +20,7 @@ else:
         "link-torch",
         {
             "treadle.link.torch.external_op": "TorchOp wrap_torch",
+            "treadle.link.torch.functional": "TorchFunction",
             "treadle.link.torch.programs.storage": "SIGN_BIT STORAGE_DTYPES converter kind to_output_dtype working",
             "treadle.link.torch.scalars": "SCALARS",
         },
@@ -26,5 +28,6 @@ else:
 
 __all__ = [
     "BACKEND", "SCALARS", "SIGN_BIT", "STORAGE_DTYPES", "TORCH", "Checked", "Flag", "ForkedProcessError", "Lowered",
-    "PyTorchWarning", "Results", "TorchOp", "converter", "kind", "to_output_dtype", "working", "wrap_torch",
+    "PyTorchWarning", "Results", "TorchFunction", "TorchOp", "converter", "kind", "to_output_dtype", "working",
+    "wrap_torch",
 ]  # fmt: skip

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from treadle.config import install_advice, installed_version
 from treadle.link.vm import Backend, ProgramLinker
+
+if TYPE_CHECKING:
+    from treadle.link.torch.functional import TorchFunction
 
 
 def _linker() -> ProgramLinker:
@@ -39,6 +44,12 @@ def _about() -> dict[str, str]:
     return {"device": config.torch__device, "threads": str(torch.get_num_threads())}
 
 
+def _torch_function(function: Any) -> TorchFunction:
+    from treadle.link.torch.functional import TorchFunction
+
+    return TorchFunction(function)
+
+
 BACKEND = Backend(
     name="pytorch",
     linker=_linker,
@@ -50,4 +61,5 @@ BACKEND = Backend(
     libraries=("torch",),
     about=_about,
     node_linker=_node_linker,
+    function_attributes=MappingProxyType({"torch_function": _torch_function}),
 )

@@ -9,9 +9,9 @@ from typing import Literal
 import torch
 
 from treadle.config import config, span
-from treadle.graph import Apply, FunctionGraph, Type, Value
+from treadle.graph import Apply, FunctionGraph, Type, Value, as_flag
 from treadle.link.torch.control_flow import ControlFlowProgram, is_control
-from treadle.link.torch.device import device
+from treadle.link.torch.device import check_dtypes, device
 from treadle.link.torch.programs.compilation import Compiled, can_compile
 from treadle.link.torch.programs.deferral import Deferred, When
 from treadle.link.torch.programs.generation import GeneratedFunction, generate
@@ -44,10 +44,31 @@ class TorchLinker(PortableLinker):
     table = TORCH
     scalars = "treadle.link.torch.SCALARS"
 
-    def __init__(self, compiled: bool | Literal["auto"] | None = None) -> None:
+    def __init__(self, compiled: bool | Literal["auto"] | None = None, device_outputs: bool | None = None) -> None:
         super().__init__()
+        self._device_outputs = device_outputs
         # Whether to use torch.compile at once, never, or when it is worth it; option ``torch__compile`` if None.
         self.compiled = compiled
+
+    @property
+    def device_outputs(self) -> bool:
+        """Whether functions return tensors; option ``torch__device_outputs`` if the linker was not told."""
+        return bool(config.torch__device_outputs if self._device_outputs is None else self._device_outputs)
+
+    def clone(self, allow_gc: bool | None = None, device_outputs: bool | None = None) -> TorchLinker:
+        """Return a linker of this kind.
+
+        Parameters
+        ----------
+        allow_gc
+            As for every linker.
+        device_outputs
+            Whether functions return tensors; as this one's do if None.
+        """
+        new = super().clone(allow_gc)
+        if device_outputs is not None:
+            new._device_outputs = as_flag("TorchLinker: device_outputs", device_outputs)
+        return new
 
     def lacks_rule(self, node: Apply) -> bool:
         """Whether there is no rule for a node's op, or no kernel for an elementwise function of it."""
@@ -69,10 +90,12 @@ class TorchLinker(PortableLinker):
         All nodes without a lowering, of an unsupported dtype, or with a shape that depends on computed values
         are refused together.
         """
+        place = device()
+        check_dtypes(fgraph, place)
         fgraph = unrolled(fgraph, config.torch__unroll)
         if any(map(is_control, fgraph.apply_nodes)):
             self.refuse(fgraph.toposort())
-            return ControlFlowProgram(fgraph, self, device(), native_outputs)
+            return ControlFlowProgram(fgraph, self, place, native_outputs)
         return self._link_straight(fgraph, native_outputs)
 
     def dump_whole(self, program: Program) -> FunctionGraph:

@@ -19,6 +19,12 @@ OPTIONS: tuple[Option[object], ...] = (
         "more than compiling them would, by estimates from sizes; True at the first call; False never.",
         Kind("bool or auto", _parse_compile, f"'auto', {BOOL.allowed}"),
     ),
+    Option(
+        "torch__device_outputs",
+        False,
+        "Return results of PyTorch functions as tensors on their device, without a copy to the host.",
+        BOOL,
+    ),
     Option("torch__device", "cpu", "The PyTorch device that programs run on, such as cpu or cuda:0.", STR),
     Option(
         "torch__unroll",

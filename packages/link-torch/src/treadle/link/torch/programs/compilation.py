@@ -27,19 +27,29 @@ class _Process:
 
     def __init__(self) -> None:
         self._pid: int | None = None
+        # Asking for the number at each call would cost more, and PyTorch's compiler cannot trace it.
+        self._is_forked = False
 
     def check(self) -> None:
         """Raise in a process forked from one where a program ran."""
-        pid = os.getpid()
-        if self._pid is None:
-            self._pid = pid
-        elif pid != self._pid:
+        if self._is_forked:
+            pid = os.getpid()
             msg = (
-                f"pytorch: a program was called in process {pid}, forked from {self._pid} where PyTorch had run; its "
-                "threads do not survive a fork, and calls may hang. Start processes with the method 'spawn' "
+                f"pytorch: a program was called in process {pid}, forked from {self._pid} where PyTorch had run; "
+                "its threads do not survive a fork, and calls may hang. Start processes with the method 'spawn' "
                 "(multiprocessing.get_context('spawn')), or call no PyTorch program before forking."
             )
             raise ForkedProcessError(msg)
+        if self._pid is None:
+            self._first_check()
+
+    def _first_check(self) -> None:
+        self._pid = os.getpid()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._take_note)
+
+    def _take_note(self) -> None:
+        self._is_forked = True
 
 
 PROCESS = _Process()

@@ -1,0 +1,190 @@
+"""f.torch_function: a compiled function inside PyTorch, its gradients and batches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+import torch
+from torch.func import grad, hessian, jacfwd, jacrev, jvp, vmap
+
+import treadle.tensor as tt
+from treadle.compile import CallError, In, function, shared
+from treadle.config import config
+from treadle.graph import GraphTypeError, NodeTypeError, NodeValueError, Variable, VectorizeError
+from treadle.link.torch import TorchFunction, functional
+from treadle.link.torch.functional import Expressions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+DOUBLE = torch.float64
+# PyTorch's own rules of forward mode are written with it.
+pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script:DeprecationWarning")
+
+
+@pytest.fixture(autouse=True)
+def _uncompiled() -> Iterator[None]:
+    with config.change_flags(torch__compile=False):
+        yield
+
+
+def random(*shape: int, gradients: bool = True, dtype: torch.dtype = DOUBLE) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(sum(shape))
+    return torch.randn(*shape, generator=generator, dtype=dtype).requires_grad_(gradients)
+
+
+def layer() -> Any:
+    x, w = tt.dvector("x"), tt.dmatrix("w")
+    return function([x, w], tt.tanh(w @ x), mode="PYTORCH").torch_function
+
+
+def by_hand(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+    return torch.tanh(w @ x)
+
+
+def test_it_is_made_once_and_shows_the_signature() -> None:
+    x = tt.dvector("x")
+    f = function([x], x * 2, mode="PYTORCH", name="twice")
+    assert isinstance(f.torch_function, TorchFunction)
+    assert f.torch_function is f.torch_function
+    assert "twice(x" in repr(f.torch_function)
+
+
+def test_results_come_as_tensors_in_the_form_of_the_function() -> None:
+    x, w = tt.dvector("x"), {"a": tt.dscalar("a"), "b": [tt.dscalar("b")]}
+    ones = torch.ones(2, dtype=DOUBLE)
+    assert torch.equal(function([x], x * 2, mode="PYTORCH").torch_function(ones), ones * 2)
+    first, second = function([x], [x, x.sum()], mode="PYTORCH").torch_function(ones)
+    assert torch.equal(first, ones)
+    assert float(second) == 2.0
+    assert float(function([x], {"s": x.sum()}, mode="PYTORCH").torch_function(x=ones)["s"]) == 2.0
+    nested = function([w, x], {"y": [w["a"] * x + w["b"][0]]}, mode="PYTORCH").torch_function
+    assert torch.equal(nested({"a": ones[0], "b": [ones[0]]}, ones)["y"][0], ones * 2)
+
+
+def test_gradients_pass_pytorchs_own_check_forwards_backwards_and_twice() -> None:
+    f = layer()
+    values = random(3), random(2, 3)
+    assert torch.autograd.gradcheck(f, values, check_forward_ad=True)
+    assert torch.autograd.gradgradcheck(f, values)
+    z = tt.zvector("z")
+    g = function([z], tt.exp(z) * z.conj(), mode="PYTORCH").torch_function
+    assert torch.autograd.gradcheck(g, (random(2, dtype=torch.complex128),))
+
+
+def test_gradients_of_a_loop_pass_pytorchs_own_check() -> None:
+    x = tt.dvector("x")
+    last, rows = tt.scan_with_carry(lambda c, e: (tt.tanh(c * e + 0.1), c), tt.constant(0.3), x)
+    f = function([x], rows.sum() + last, mode="PYTORCH").torch_function
+    assert torch.autograd.gradcheck(f, (random(4),))
+
+
+@pytest.mark.parametrize(
+    "transformed",
+    [
+        lambda f: jacrev(f, (0, 1)),
+        lambda f: jacfwd(f, (0, 1)),
+        lambda f: hessian(lambda x, w: f(x, w).sum()),
+        lambda f: lambda x, w: jvp(lambda y: f(y, w), (x,), (x * 2,)),
+        lambda f: lambda x, w: vmap(f, (None, 2))(x, torch.stack([w, w * 2], 2)),
+        lambda f: lambda x, w: vmap(grad(lambda y, v: f(y, v).sum()), (1, None))(torch.stack([x, x + 1], 1), w),
+        lambda f: lambda x, w: vmap(vmap(f, (0, None)), (None, 0))(torch.stack([x, -x]), torch.stack([w, w, w * 2])),
+    ],
+    ids=["jacrev", "jacfwd", "hessian", "jvp", "vmap", "vmap of grad", "vmap of vmap"],
+)
+def test_transformations_of_torch_func_agree_with_those_of_the_function_by_hand(
+    transformed: Callable[[Any], Callable[..., Any]],
+) -> None:
+    values = random(3, gradients=False), random(2, 3, gradients=False)
+    for got, expected in zip(transformed(layer())(*values), transformed(by_hand)(*values), strict=True):
+        for one, other in zip(got, expected, strict=True) if isinstance(got, tuple) else [(got, expected)]:
+            torch.testing.assert_close(one, other)
+
+
+def test_what_has_no_rule_for_batches_is_called_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: object) -> None:
+        del args
+        msg = "no rule"
+        raise VectorizeError(msg)
+
+    monkeypatch.setattr(functional, "vectorize_graph", refuse)
+    rows, w = random(4, 3, gradients=False), random(2, 3, gradients=False)
+    torch.testing.assert_close(vmap(layer(), (0, None))(rows, w), vmap(by_hand, (0, None))(rows, w))
+
+
+def test_nothing_is_compiled_before_it_is_needed_and_nothing_twice() -> None:
+    asked: list[tuple[int, int]] = []
+    x, y = tt.dvector("x"), tt.dvector("y")
+    maker = function([x, y], x, mode="PYTORCH", on_unused_input="ignore").maker
+
+    def compiler(inputs: Sequence[Variable], outputs: Sequence[Variable]) -> Any:
+        asked.append((len(inputs), len(outputs)))
+        return maker.program_of(inputs, outputs)
+
+    f = Expressions([x, y], [(x * y).sum(), x.argmax()], compiler)
+    one, other = random(3), random(3, gradients=False)
+    assert not asked
+    f(one.detach(), other)
+    assert asked == [(2, 2)]
+    for _ in range(2):
+        result, position = f(one, other)
+        assert not position.requires_grad
+        result.backward()
+    # The gradient by one input, of the cotangent of the one result that has one.
+    assert asked == [(2, 2), (3, 1)]
+    torch.testing.assert_close(one.grad, other * 2)
+
+
+def test_values_of_shared_variables_and_defaults_are_read_at_each_call() -> None:
+    x, k = tt.dvector("x"), tt.dscalar("k")
+    scale = shared(np.array(2.0), "scale")
+    f = function([x, In(k, value=1.0)], x * scale + k, mode="PYTORCH")
+    value = random(2)
+    torch.testing.assert_close(f.torch_function(value), value * 2 + 1)
+    scale.set_value(np.array(3.0))
+    f["k"] = 2.0
+    torch.testing.assert_close(f.torch_function(value), value * 3 + 2)
+    torch.testing.assert_close(f.torch_function(value, k=0.5), value * 3 + 0.5)
+    (gradient,) = torch.autograd.grad(f.torch_function(value).sum(), value)
+    torch.testing.assert_close(gradient, torch.full((2,), 3.0, dtype=DOUBLE))
+
+
+def test_arguments_are_converted_where_nothing_is_lost_with_their_gradients() -> None:
+    x = tt.dvector("x")
+    f = function([x], (x * 2).sum(), mode="PYTORCH").torch_function
+    single = torch.ones(2, requires_grad=True)
+    f(single).backward()
+    assert single.grad is not None
+    assert single.grad.tolist() == [2.0, 2.0]
+    assert float(f([1.0, 2.0])) == 6.0
+    assert float(f(np.ones(3))) == 6.0
+
+
+def test_arguments_that_do_not_fit_are_refused() -> None:
+    x = tt.fvector("x")
+    f = function([x], x * 2, mode="PYTORCH").torch_function
+    with pytest.raises(NodeTypeError, match=r"x is of type .*float32.*got a tensor of float64.*x.to\(torch.float32\)"):
+        f(torch.ones(2, dtype=DOUBLE))
+    with pytest.raises(NodeTypeError, match=r"got a tensor of shape \(2, 2\)"):
+        f(torch.ones(2, 2))
+    with pytest.raises(CallError, match="missing"):
+        f()
+
+
+def test_functions_that_it_cannot_be_made_of_are_refused() -> None:
+    x, count = tt.dvector("x"), shared(0, "count")
+    with pytest.raises(GraphTypeError, match="has updates"):
+        _ = function([x], x, updates={count: count + 1}, mode="PYTORCH").torch_function
+    with pytest.raises(AttributeError, match=r"functions on VM have no torch_function\. Compile it in mode PYTORCH"):
+        _ = function([x], x, mode="VM").torch_function
+    with pytest.raises(AttributeError, match="no attribute 'jorch_function'"):
+        _ = function([x], x, mode="PYTORCH").jorch_function
+
+
+def test_errors_name_the_line_in_gradients_too() -> None:
+    x, i = tt.dvector("x"), tt.lscalar("i")
+    f = function([x, i], x[i], mode="PYTORCH").torch_function
+    with pytest.raises((NodeValueError, IndexError), match=r"test_torch_function\.py.*x\[i\]"):
+        f(random(3), torch.tensor(7))
