@@ -109,7 +109,7 @@ class Expressions:
         return self._once(("batched", which), make)
 
 
-class _Call(torch.autograd.Function):
+class _Call(torch.autograd.Function):  # type: ignore[misc]  # PyTorch has no annotations for it
     """A call of expressions, as PyTorch's automatic differentiation sees it."""
 
     @staticmethod
@@ -132,7 +132,7 @@ class _Call(torch.autograd.Function):
         outs = tuple(j for j, x in enumerate(cotangents) if x is not None and expressions.differentiable(j))
         results: list[torch.Tensor | None] = [None] * (1 + len(expressions.inputs))
         if wrt and outs:
-            gradients = expressions.pullback(wrt, outs)(*ctx.saved_tensors, *[cotangents[j] for j in outs])  # type: ignore[arg-type]  # none is None
+            gradients = expressions.pullback(wrt, outs)(*ctx.saved_tensors, *[cotangents[j] for j in outs])
             for i, gradient in zip(wrt, gradients, strict=True):
                 results[1 + i] = gradient
         return tuple(results)

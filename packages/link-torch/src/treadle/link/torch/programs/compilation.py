@@ -135,7 +135,10 @@ class Compiled:
         }
         if self._small:
             options["cpp.min_chunk_size"] = SMALL
-        return torch.compile(self._function, fullgraph=True, options=options, recompile_limit=RECOMPILATIONS)
+        compiled: Callable[..., Sequence[object]] = torch.compile(
+            self._function, fullgraph=True, options=options, recompile_limit=RECOMPILATIONS
+        )
+        return compiled
 
     def _first_call(self, met: object, args: Sequence[Value]) -> Sequence[object]:
         # Imported by torch.compile anyway; importing it takes seconds, so not before.
