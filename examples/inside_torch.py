@@ -39,7 +39,8 @@ def likelihood_function() -> Any:
     shape = tt.exp(log_shape)
     density = shape * tt.log(shape * y) - shape * log_mean - tt.log(y) - shape * y * tt.exp(-log_mean)
     mean = (density - tt.gammaln(shape)).mean()
-    return function([log_mean, log_shape, y], mean, mode="PYTORCH", name="likelihood").torch_function
+    made: Any = function([log_mean, log_shape, y], mean, mode="PYTORCH", name="likelihood")
+    return made.torch_function
 
 
 def quantile_function() -> Any:
@@ -47,10 +48,11 @@ def quantile_function() -> Any:
     log_mean, log_shape, p = tt.dscalar("log_mean"), tt.dscalar("log_shape"), tt.dscalar("p")
     shape = tt.exp(log_shape)
     result = tt.gammaincinv(shape, p) * tt.exp(log_mean) / shape
-    return function([log_mean, log_shape, p], result, mode="PYTORCH", name="quantile").torch_function
+    made: Any = function([log_mean, log_shape, p], result, mode="PYTORCH", name="quantile")
+    return made.torch_function
 
 
-class GammaNetwork(torch.nn.Module):
+class GammaNetwork(torch.nn.Module):  # type: ignore[misc]  # PyTorch has no annotations here
     """A gamma distribution for each row of features, with one shape for all."""
 
     def __init__(self, features: int, units: int = 8) -> None:
@@ -89,7 +91,7 @@ def check(network: GammaNetwork) -> bool:
     log_shape = torch.tensor(0.7, dtype=torch.float64, requires_grad=True)
     p = torch.tensor(0.9, dtype=torch.float64, requires_grad=True)
     gradcheck, gradgradcheck = torch.autograd.gradcheck, torch.autograd.gradgradcheck
-    return (
+    return bool(
         gradcheck(network.likelihood, (log_mean, log_shape, y), check_forward_ad=True)
         and gradgradcheck(network.likelihood, (log_mean, log_shape, y))
         and gradcheck(network.quantile, (log_mean[0].detach().requires_grad_(), log_shape, p))

@@ -35,9 +35,13 @@ def random(*shape: int, gradients: bool = True, dtype: torch.dtype = DOUBLE) -> 
     return torch.randn(*shape, generator=generator, dtype=dtype).requires_grad_(gradients)
 
 
+def compiled(inputs: Any, outputs: Any, mode: str = "PYTORCH", **options: Any) -> Any:
+    return function(inputs, outputs, mode=mode, **options)
+
+
 def layer() -> Any:
     x, w = tt.dvector("x"), tt.dmatrix("w")
-    return function([x, w], tt.tanh(w @ x), mode="PYTORCH").torch_function
+    return compiled([x, w], tt.tanh(w @ x)).torch_function
 
 
 def by_hand(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
@@ -46,21 +50,22 @@ def by_hand(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
 
 def test_it_is_made_once_and_shows_the_signature() -> None:
     x = tt.dvector("x")
-    f = function([x], x * 2, mode="PYTORCH", name="twice")
+    f = compiled([x], x * 2, name="twice")
     assert isinstance(f.torch_function, TorchFunction)
     assert f.torch_function is f.torch_function
     assert "twice(x" in repr(f.torch_function)
 
 
 def test_results_come_as_tensors_in_the_form_of_the_function() -> None:
-    x, w = tt.dvector("x"), {"a": tt.dscalar("a"), "b": [tt.dscalar("b")]}
+    x = tt.dvector("x")
+    w: Any = {"a": tt.dscalar("a"), "b": [tt.dscalar("b")]}
     ones = torch.ones(2, dtype=DOUBLE)
-    assert torch.equal(function([x], x * 2, mode="PYTORCH").torch_function(ones), ones * 2)
-    first, second = function([x], [x, x.sum()], mode="PYTORCH").torch_function(ones)
+    assert torch.equal(compiled([x], x * 2).torch_function(ones), ones * 2)
+    first, second = compiled([x], [x, x.sum()]).torch_function(ones)
     assert torch.equal(first, ones)
     assert float(second) == 2.0
-    assert float(function([x], {"s": x.sum()}, mode="PYTORCH").torch_function(x=ones)["s"]) == 2.0
-    nested = function([w, x], {"y": [w["a"] * x + w["b"][0]]}, mode="PYTORCH").torch_function
+    assert float(compiled([x], {"s": x.sum()}).torch_function(x=ones)["s"]) == 2.0
+    nested = compiled([w, x], {"y": [w["a"] * x + w["b"][0]]}).torch_function
     assert torch.equal(nested({"a": ones[0], "b": [ones[0]]}, ones)["y"][0], ones * 2)
 
 
@@ -70,14 +75,14 @@ def test_gradients_pass_pytorchs_own_check_forwards_backwards_and_twice() -> Non
     assert torch.autograd.gradcheck(f, values, check_forward_ad=True)
     assert torch.autograd.gradgradcheck(f, values)
     z = tt.zvector("z")
-    g = function([z], tt.exp(z) * z.conj(), mode="PYTORCH").torch_function
+    g = compiled([z], tt.exp(z) * z.conj()).torch_function
     assert torch.autograd.gradcheck(g, (random(2, dtype=torch.complex128),))
 
 
 def test_gradients_of_a_loop_pass_pytorchs_own_check() -> None:
     x = tt.dvector("x")
     last, rows = tt.scan_with_carry(lambda c, e: (tt.tanh(c * e + 0.1), c), tt.constant(0.3), x)
-    f = function([x], rows.sum() + last, mode="PYTORCH").torch_function
+    f = compiled([x], rows.sum() + last).torch_function
     assert torch.autograd.gradcheck(f, (random(4),))
 
 
@@ -117,7 +122,7 @@ def test_what_has_no_rule_for_batches_is_called_for_each(monkeypatch: pytest.Mon
 def test_nothing_is_compiled_before_it_is_needed_and_nothing_twice() -> None:
     asked: list[tuple[int, int]] = []
     x, y = tt.dvector("x"), tt.dvector("y")
-    maker = function([x, y], x, mode="PYTORCH", on_unused_input="ignore").maker
+    maker = compiled([x, y], x, on_unused_input="ignore").maker
 
     def compiler(inputs: Sequence[Variable], outputs: Sequence[Variable]) -> Any:
         asked.append((len(inputs), len(outputs)))
@@ -140,7 +145,7 @@ def test_nothing_is_compiled_before_it_is_needed_and_nothing_twice() -> None:
 def test_values_of_shared_variables_and_defaults_are_read_at_each_call() -> None:
     x, k = tt.dvector("x"), tt.dscalar("k")
     scale = shared(np.array(2.0), "scale")
-    f = function([x, In(k, value=1.0)], x * scale + k, mode="PYTORCH")
+    f = compiled([x, In(k, value=1.0)], x * scale + k)
     value = random(2)
     torch.testing.assert_close(f.torch_function(value), value * 2 + 1)
     scale.set_value(np.array(3.0))
@@ -153,7 +158,7 @@ def test_values_of_shared_variables_and_defaults_are_read_at_each_call() -> None
 
 def test_arguments_are_converted_where_nothing_is_lost_with_their_gradients() -> None:
     x = tt.dvector("x")
-    f = function([x], (x * 2).sum(), mode="PYTORCH").torch_function
+    f = compiled([x], (x * 2).sum()).torch_function
     single = torch.ones(2, requires_grad=True)
     f(single).backward()
     assert single.grad is not None
@@ -164,7 +169,7 @@ def test_arguments_are_converted_where_nothing_is_lost_with_their_gradients() ->
 
 def test_arguments_that_do_not_fit_are_refused() -> None:
     x = tt.fvector("x")
-    f = function([x], x * 2, mode="PYTORCH").torch_function
+    f = compiled([x], x * 2).torch_function
     with pytest.raises(NodeTypeError, match=r"x is of type .*float32.*got a tensor of float64.*x.to\(torch.float32\)"):
         f(torch.ones(2, dtype=DOUBLE))
     with pytest.raises(NodeTypeError, match=r"got a tensor of shape \(2, 2\)"):
@@ -176,15 +181,15 @@ def test_arguments_that_do_not_fit_are_refused() -> None:
 def test_functions_that_it_cannot_be_made_of_are_refused() -> None:
     x, count = tt.dvector("x"), shared(0, "count")
     with pytest.raises(GraphTypeError, match="has updates"):
-        _ = function([x], x, updates={count: count + 1}, mode="PYTORCH").torch_function
+        _ = compiled([x], x, updates={count: count + 1}).torch_function
     with pytest.raises(AttributeError, match=r"functions on VM have no torch_function\. Compile it in mode PYTORCH"):
-        _ = function([x], x, mode="VM").torch_function
+        _ = compiled([x], x, mode="VM").torch_function
     with pytest.raises(AttributeError, match="no attribute 'jorch_function'"):
-        _ = function([x], x, mode="PYTORCH").jorch_function
+        _ = compiled([x], x).jorch_function
 
 
 def test_errors_name_the_line_in_gradients_too() -> None:
     x, i = tt.dvector("x"), tt.lscalar("i")
-    f = function([x, i], x[i], mode="PYTORCH").torch_function
+    f = compiled([x, i], x[i]).torch_function
     with pytest.raises((NodeValueError, IndexError), match=r"test_torch_function\.py.*x\[i\]"):
         f(random(3), torch.tensor(7))

@@ -51,7 +51,7 @@ class TorchLinker(PortableLinker):
         self.compiled = compiled
 
     @property
-    def device_outputs(self) -> bool:
+    def device_outputs(self) -> bool:  # type: ignore[override]  # nobody sets it
         """Whether functions return tensors; option ``torch__device_outputs`` if the linker was not told."""
         return bool(config.torch__device_outputs if self._device_outputs is None else self._device_outputs)
 

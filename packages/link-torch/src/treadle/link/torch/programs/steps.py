@@ -71,6 +71,7 @@ class StraightSteps:
         self._run = generated.run
         self._at_once = max(1, min(AT_ONCE, _NODES // max(step.nodes, 1)))
         self._several = self._one = None
+        self._ready = False
         self._budget = Budget(generated.operations * self._at_once, step.when)
         self._operation_count = generated.operations
         if step.when is not When.NEVER:
@@ -98,8 +99,7 @@ class StraightSteps:
         several, most = (self._one, 1) if size > SMALL else (self._several, self._at_once)
         patience = min(self._patience, 1) if size > SMALL else self._patience
         long = most == 1 or count >= 4 * most
-        compiles = several is not None and long and self._budget.is_spent and can_compile(self._place)
-        if compiles and steady and done >= patience and remaining >= most:
+        if several is not None and long and steady and done >= patience and remaining >= most and self._is_ready():
             block = self._compiled(several, most, [x[:most] for x in rows], carries, fixed)
             if block is not None:
                 return block
@@ -109,6 +109,14 @@ class StraightSteps:
         if long and not self._budget.is_spent:
             self._budget.spend(allowed * self._operation_count, size, allowed / most)
         return self._operations(allowed, rows, carries, fixed)
+
+    def _is_ready(self) -> bool:
+        """Whether steps are to be compiled by now."""
+        if not self._ready and self._budget.is_spent:
+            self._ready = can_compile(self._place)
+            if not self._ready:
+                self._several = self._one = None
+        return self._ready
 
     def _compiled(
         self, several: Compiled, most: int, rows: Sequence[torch.Tensor], carries: Sequence[torch.Tensor],
