@@ -11,9 +11,11 @@ its gradient:
 ``scan`` moreover takes no condition, no loop without carries and no carries that change their shapes; ``while_loop``
 copies a whole stacked result for each row. So neither is used, and
 
-* where tensors are small, a long loop calls a function of sixteen steps. The steps that remain run operation by
-  operation, and so do all steps of loops that are not worth a compilation, of fewer than four times as many;
-* where tensors are large, a loop calls a compiled function of one step;
+* all steps run operation by operation until that has cost more than a compilation
+  (`treadle.link.torch.programs.deferral`);
+* where tensors are small, a long loop then calls a function of sixteen steps. The steps that remain run operation by
+  operation, and so do all steps of loops of fewer than four times as many;
+* where tensors are large, a loop then calls a compiled function of one step;
 * a step with choices or loops inside, with Python steps, or with lengths that change from step to step, is a program of
   its own, called for each.
 

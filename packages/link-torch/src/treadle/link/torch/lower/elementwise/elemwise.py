@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from types import BuiltinFunctionType
 
 import numpy as np
 import torch
 
 from treadle.graph import Apply
-from treadle.link.torch.programs.storage import converter, from_host, to_output_dtype, working
+from treadle.link.torch.programs.storage import converter, from_host, kind, to_output_dtype, working
 from treadle.link.torch.scalars import Kernel, TensorFunction, kernel_of, takes
 from treadle.link.torch.table import TORCH, Checked, Flag, Results
 from treadle.tensor import CASTS, Composite, Elemwise, ScalarOp, tensors
@@ -44,6 +45,9 @@ def scalar_function(scalar_op: ScalarOp, sources: Sequence[str], loops: Sequence
 
         return Checked(checked)
     function = kernel
+    if not converts and kind(out) == "f" and {*steps} == {out} and isinstance(function, BuiltinFunctionType):
+        # A function of the library's own, of floats of one dtype to floats: without frames of Python around it.
+        return function
     if not converts:
         return lambda *xs: to_output(function(*xs))
 
