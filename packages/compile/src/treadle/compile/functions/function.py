@@ -114,7 +114,7 @@ class Function:
         self._subsets: dict[tuple[int, ...], Function] = {}
         self._slots: Slots | None = None
         self._output_storage: list[Container] | None = None
-        self._attributes: dict[str, Any] = {}
+        self._attributes: dict[str, object] = {}
         with INSTALLING:
             if maker.tiers is not None:
                 self.program = maker.tiers.join(self)
@@ -189,7 +189,7 @@ class Function:
 
     if not TYPE_CHECKING:
 
-        def __getattr__(self, name: str) -> Any:
+        def __getattr__(self, name: str) -> object:
             """Return an attribute that the backend gives to its functions."""
             if not (name.startswith("_") or name in Function.__slots__):
                 made = self._attributes.get(name)
