@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import treadle.tensor as tt
-from treadle.compile import function
+from treadle.compile import Out, function, get_mode, shared
 from treadle.config import config
 
 torch: Any = pytest.importorskip("torch")
@@ -46,3 +46,25 @@ def test_argument_of_another_dtype_rank_or_length_is_converted_or_refused(librar
         f(array_of(library, np.ones((2, 2))), good)
     with pytest.raises(TypeError):
         f(good, array_of(library, np.ones(3)))
+
+
+@pytest.mark.documents("FunctionMaker.native_outputs")
+def test_outputs_stay_in_the_librarys_form_where_they_are_borrowed_updates_or_the_linker_says_so() -> None:
+    x, total = tt.dvector("x"), shared(0.0, "total")
+    plain = get_mode("PYTORCH")
+    whole = plain.clone(link_kwargs={"device_outputs": True})
+    outputs = [x * 2, Out(x + 1, borrow=True)]
+    for mode, expected in ((plain, {1, 2}), (whole, {0, 1, 2})):
+        with config.change_flags(torch__compile=False):
+            maker = function([x], outputs, updates={total: total + x.sum()}, mode=mode).maker
+        assert maker.native_outputs == expected
+
+
+@pytest.mark.documents("FunctionMaker.program_of")
+def test_a_maker_compiles_other_expressions_to_programs_whose_results_stay_in_the_librarys_form() -> None:
+    x, y = tt.dvector("x"), tt.dvector("y")
+    with config.change_flags(torch__compile=False):
+        program = function([x], x, mode="PYTORCH").maker.program_of([y, x], [y * 2])
+    (result,) = program(np.ones(2), np.ones(1))
+    assert isinstance(result, torch.Tensor)
+    assert result.tolist() == [2.0, 2.0]
