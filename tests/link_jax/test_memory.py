@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import jax
 import numpy as np
+import pytest
 
 import treadle.tensor as tt
 from tests.link_jax.programs import link
+from treadle.compile import function, get_mode, shared
 
 X = np.arange(4.0)
 
@@ -95,3 +97,49 @@ def test_inputs_of_any_layout_are_taken() -> None:
     readonly.flags.writeable = False
     for layout in (value[::-1, ::-2], value.T, value[1:1], np.asfortranarray(value), readonly):
         assert (link([x], [x + 1])(layout)[0] == layout + 1).all()
+
+
+def test_large_results_belong_to_the_caller() -> None:
+    x = tt.dvector("x")
+    c = tt.constant(np.arange(20_000.0))
+    program = link([x], [x + 1, x + 1, x, x, c, c, x[::1]])
+    value = np.arange(20_000.0)
+    results = program(value)
+    for at, result in enumerate(results):
+        assert type(result) is np.ndarray
+        assert result.flags.writeable
+        assert not any(np.may_share_memory(result, other) for other in (*results[:at], value, c.data))
+        np.add(result, at, out=result)
+    again = program(value)
+    assert (again[0] == value + 1).all()
+    assert (again[4] == np.arange(20_000.0)).all()
+    assert (results[1] == value + 2).all()
+
+
+def test_a_mode_returns_every_output_as_a_jax_array() -> None:
+    x, total = tt.dvector("x"), shared(0.0, name="total")
+    mode = get_mode("JAX").clone(link_kwargs={"device_outputs": True})
+    assert type(function([x], x + 1, mode="JAX")(X)) is np.ndarray
+    add = function([x], [x + 1, total], updates={total: total + x.sum()}, mode=mode)
+    first, before = add(X)
+    assert isinstance(first, jax.Array)
+    assert isinstance(before, jax.Array)
+    again, after = add(first)
+    assert np.asarray(again).tolist() == (X + 2).tolist()
+    assert (float(before), float(after), float(total.get_value())) == (0, 6, 16)
+    assert isinstance(function([x], x + 1, mode=mode)(X), jax.Array)
+
+
+def test_what_is_no_flag_is_refused_for_device_outputs() -> None:
+    mode = get_mode("JAX").clone(link_kwargs={"device_outputs": "cpu"})
+    with pytest.raises(TypeError, match="jax: device_outputs"):
+        function([], tt.constant(1.0), mode=mode)
+
+
+def test_arrays_of_jax_are_taken_where_lengths_are_known() -> None:
+    x = tt.tensor("x", shape=(4,), dtype="float64")
+    f = function([x], x + 1, mode="JAX")
+    with jax.enable_x64(True):
+        assert f(jax.numpy.arange(4.0)).tolist() == (X + 1).tolist()
+        with pytest.raises(TypeError):
+            f(jax.numpy.arange(5.0))

@@ -89,7 +89,7 @@ def _initialise_lapack() -> None:
 class Executables:
     """One function of arrays, compiled for each combination of shapes that it meets."""
 
-    __slots__ = ("_arguments", "_by_shapes", "_cache", "_jitted", "_lock", "_traceable", "_values")
+    __slots__ = ("_arguments", "_by_shapes", "_cache", "_jitted", "_lock", "_only", "_traceable", "_values")
 
     def __init__(
         self,
@@ -107,11 +107,19 @@ class Executables:
         # Returns where they are kept, or None.
         self._cache = cache
         self._by_shapes: dict[Shapes, Callable[..., Outcome]] = {}
+        # The compiled form of the only shapes met so far; None where there were others. It refuses other shapes.
+        self._only: Callable[..., Outcome] | None = None
         self._jitted: stages.Wrapped | None = None
         self._lock = new_lock()
 
     def __call__(self, *args: Array) -> Outcome:
         """Compute."""
+        if self._only is not None:
+            try:
+                return self._only(*args, *self._arguments)
+            except (TypeError, ValueError):
+                # Other shapes, devices or layouts than those that it was compiled for.
+                pass
         shapes = tuple([x.shape for x in args])
         executable = self._by_shapes.get(shapes)
         if executable is None:
@@ -128,6 +136,7 @@ class Executables:
             executable = self._by_shapes.get(shapes)
             if executable is None:
                 executable = self._by_shapes[shapes] = self._stored_or_compiled(shapes, args)
+                self._only = executable if len(self._by_shapes) == 1 else None
         return executable
 
     def _stored_or_compiled(self, shapes: Shapes, args: Sequence[Array]) -> Callable[..., Outcome]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import jax
 import numpy as np
 
-from treadle.graph import Apply, FunctionGraph, Type
+from treadle.graph import Apply, FunctionGraph, Type, as_flag
 from treadle.link.jax.counts import cut_at_counts
 from treadle.link.jax.executables import ExecutableCache
 from treadle.link.jax.program import JaxProgram, ProgramSpec
@@ -21,10 +21,51 @@ from treadle.tensor import PortableLinker, Scan
 
 
 class JAXLinker(PortableLinker):
-    """Links graphs to programs compiled by ``jax.jit``."""
+    """Links graphs to programs compiled by ``jax.jit``.
+
+    Parameters
+    ----------
+    allow_gc
+        As for every linker.
+    device_outputs
+        Whether calls return every output as a ``jax.Array``, where it was computed; else NumPy arrays, but for outputs
+        in ``Out(borrow=True)``. A mode sets it by ``mode.clone(link_kwargs={"device_outputs": True})``.
+
+    Examples
+    --------
+    >>> import treadle.tensor as tt
+    >>> from treadle.compile import function, get_mode
+    >>> x = tt.dvector("x")
+    >>> f = function([x], x + 1, mode=get_mode("JAX").clone(link_kwargs={"device_outputs": True}))
+    >>> isinstance(f(f([1.0, 2.0])), jax.Array)
+    True
+    """
 
     table = JAX
     scalars = "treadle.link.jax.SCALARS"
+    device_outputs: bool = False
+
+    def __init__(self, *, allow_gc: bool | None = None, device_outputs: bool = False) -> None:
+        super().__init__(allow_gc=allow_gc)
+        self.device_outputs = as_flag("jax: device_outputs", device_outputs)
+
+    def clone(self, allow_gc: bool | None = None, device_outputs: bool | None = None) -> Self:
+        """Return a linker of this kind; what is None is as in this one."""
+        new = super().clone(allow_gc)
+        if device_outputs is not None:
+            new.device_outputs = as_flag("jax: device_outputs", device_outputs)
+        return new
+
+    def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
+        """Return a program for the graph, which calls compiled ones where nodes run in Python."""
+        every = frozenset(range(len(fgraph.outputs)))
+        return super().link(fgraph, every if self.device_outputs else native_outputs)
+
+    def load(self, data: Any, graph: ProgramGraph) -> Program:
+        """Return the program that `dump` was given."""
+        if self.device_outputs:
+            graph = ProgramGraph(graph.inputs, graph.outputs, frozenset(range(len(graph.outputs))), graph.get)
+        return super().load(data, graph)
 
     def lacks_rule(self, node: Apply) -> bool:
         """Whether there is no rule for a node's op, or no function for an elementwise function of it."""

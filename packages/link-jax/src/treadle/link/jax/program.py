@@ -22,7 +22,8 @@ from treadle.link.jax.errors import (
     RecompilationWarning,
 )
 from treadle.link.jax.executables import ExecutableCache, Executables
-from treadle.link.jax.table import Array
+from treadle.link.jax.ownership import owned
+from treadle.link.jax.table import Array, Flag
 from treadle.link.jax.tracing import Assumptions, Outcome, StagedGraph
 from treadle.link.jax.variants import Variant, Variants
 from treadle.link.vm import Program, ProgramGraph, replay
@@ -148,7 +149,11 @@ class JaxProgram(Program):
         if getpid() != self._pid:
             raise forked(self._pid)
         try:
-            return self._run(inputs)
+            with jax.enable_x64(True):
+                values, failed, _ = self._compiled(*inputs)
+            if failed is None and not self._native:
+                return [owned(x) for x in values]
+            return self._finish(inputs, values, failed)
         except RecompilationWarning:
             # The caller has made warnings errors.
             raise
@@ -158,16 +163,6 @@ class JaxProgram(Program):
                 return self(*native)
             self._fail(inputs, error)
 
-    def _run(self, inputs: Sequence[Array]) -> list[Array]:
-        with jax.enable_x64(True):
-            values, failed, _ = self._compiled(*inputs)
-            if failed is not None and np.asarray(failed):
-                msg = "a compiled check found values out of bounds"
-                raise CheckFailedError(msg)
-            if self._native:
-                return self._finish(inputs, values)
-            return [np.array(x) for x in values]
-
     def _run_variant(self, *values: Array) -> Outcome:
         inputs = list(values)
         deciding = self._deciding(values)
@@ -175,16 +170,21 @@ class JaxProgram(Program):
             inputs[at] = value
         return self._variants(deciding, inputs)
 
-    def _finish(self, inputs: Sequence[Array], values: Sequence[jax.Array]) -> list[Array]:
-        """Return the outputs, each in the form asked for.
+    def _finish(self, inputs: Sequence[Array], values: Sequence[jax.Array], failed: Flag) -> list[Array]:
+        """Return the outputs, each in the form asked for, unless a check found invalid values.
 
         JAX reads a NumPy input while it computes, after its own call has returned (tried: a change of the input then
         changes the result). The caller may change its arrays once this returns, so it waits.
         """
+        if failed is not None and np.asarray(failed):
+            msg = "a compiled check found values out of bounds"
+            raise CheckFailedError(msg)
+        if not self._native:
+            return [owned(x) for x in values]
         if any(isinstance(x, np.ndarray) for x in inputs):
             for x in values:
                 x.block_until_ready()
-        return [x if native else np.array(x) for x, native in zip(values, self._native, strict=True)]
+        return [x if native else owned(x) for x, native in zip(values, self._native, strict=True)]
 
     def _as_native(self, value: object, at: int) -> Value:
         if isinstance(value, np.ndarray | jax.Array):
@@ -205,10 +205,11 @@ class JaxProgram(Program):
             del explained  # it leads to this frame
 
     def native_guard(self, kind: Type, name: str) -> tuple[str, dict[str, object]] | None:
-        """Return an expression that holds for JAX arrays of exactly the dtype and rank."""
-        if not isinstance(kind, TensorType) or any(n is not None for n in kind.shape):
+        """Return an expression that holds for JAX arrays of exactly the dtype, rank and known lengths."""
+        if not isinstance(kind, TensorType):
             return None
         text = f"isinstance({name}, {name}_array) and {name}.dtype == {name}_dtype and {name}.ndim == {kind.ndim}"
+        text += "".join(f" and {name}.shape[{d}] == {n}" for d, n in enumerate(kind.shape) if n is not None)
         return text, {f"{name}_array": jax.Array, f"{name}_dtype": kind.numpy_dtype}
 
     def fetch(self, value: object, type_: Type) -> np.ndarray:
