@@ -12,13 +12,13 @@ from treadle.compile.errors import AliasedMemoryError, CallError, FunctionValueE
 from treadle.compile.functions.arguments import PythonSignature, Signature
 from treadle.compile.functions.calling import INSTALLING, arguments_of, install_caller
 from treadle.compile.functions.exporting import export_function
+from treadle.compile.functions.kept import KeptValues
 from treadle.compile.functions.locking import Snapshot
 from treadle.compile.functions.mapping import map_function
 from treadle.compile.functions.tiers import FirstTier
-from treadle.compile.functions.values import Containers, Slots, Values, finder
 from treadle.compile.mode.backends import BACKENDS
 from treadle.config import config, lazy_module, text_of
-from treadle.graph import Container, GraphPage, HasInnerGraph, as_flag, retell
+from treadle.graph import GraphPage, HasInnerGraph, as_flag, retell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from typing import Self
 
     from treadle.compile.functions.maker import FunctionMaker
-    from treadle.compile.functions.values import Duplicate
-    from treadle.compile.io import In, Out
     from treadle.graph import (
         Apply,
         Compute,
@@ -44,7 +42,7 @@ else:
     printing = lazy_module("treadle.graph.printing")
 
 
-class Function:
+class Function(KeptValues):
     """A compiled function. Made by `function`.
 
     Calling it computes the outputs: ``f(*args, **kwargs, output_subset=None)``. Arguments are the values of the
@@ -87,8 +85,6 @@ class Function:
         "__call__",
         "__weakref__",
         "_attributes",
-        "_output_storage",
-        "_slots",
         "_subsets",
         "_trust_input",
         "maker",
@@ -105,6 +101,7 @@ class Function:
     aliased_strategies: ClassVar[tuple[str, ...]] = ("warn", "ignore", "raise")
 
     def __init__(self, maker: FunctionMaker, program: Program, name: str | None, trust_input: bool) -> None:
+        super().__init__()
         self.maker = maker
         self.program = program
         self.name = name
@@ -112,8 +109,6 @@ class Function:
         self.pickle_aliased_memory_strategy = "warn"
         self._trust_input = bool(trust_input)
         self._subsets: dict[tuple[int, ...], Function] = {}
-        self._slots: Slots | None = None
-        self._output_storage: list[Container] | None = None
         self._attributes: dict[str, object] = {}
         with INSTALLING:
             if maker.tiers is not None:
@@ -259,105 +254,6 @@ class Function:
             f"positions {indices_text}{keys}."
         )
         raise CallError(msg)
-
-    # Values that are kept
-
-    @property
-    def _kept(self) -> Slots:
-        if self._slots is None:
-            self._slots = Slots(self)
-        return self._slots
-
-    @property
-    def container(self) -> Containers:
-        """The cell of each input, by position, variable or name; shared variables come after the explicit inputs."""
-        return Containers(self._kept)
-
-    @property
-    def value(self) -> Values:
-        """The default of each input and the value of each shared variable, by position, variable or name."""
-        return Values(self._kept)
-
-    @property
-    def finder(self) -> dict[Any, Container | Duplicate]:
-        """The cell for every position, variable and name; `DUPLICATE` for a name that several inputs have."""
-        return finder(self._kept)
-
-    def __getitem__(self, key: object) -> Value:
-        """Return the value kept for an input, by position, variable or name.
-
-        Raises
-        ------
-        UnknownInputError
-            If no input, or several, answer to the key.
-        """
-        return self.value[key]
-
-    def __setitem__(self, key: object, value: Value) -> None:
-        """Set the default of an input, or the value of a shared variable, by position, variable or name.
-
-        Raises
-        ------
-        UnknownInputError
-            If no input, or several, answer to the key.
-        TypeError
-            If the value is not of the input's type.
-        """
-        self.value[key] = value
-
-    def __contains__(self, key: object) -> bool:
-        """Whether exactly one input or shared variable has this position, variable or name."""
-        return key in self.value
-
-    def __iter__(self) -> Value:
-        """Refuse: looking up values by position does not make a function a sequence."""
-        msg = f"{self.signature.title}: a function cannot be walked through. Its outputs are in f.outputs."
-        raise CallError(msg)
-
-    @property
-    def input_storage(self) -> list[Container]:
-        """The cells of the inputs and shared variables; that of an input without default is empty."""
-        return [self._kept.cell(at) for at in range(len(self._kept))]
-
-    @property
-    def output_storage(self) -> list[Container]:
-        """An empty cell for each output: results go to the caller and are kept nowhere."""
-        if self._output_storage is None:
-            self._output_storage = [Container(o.variable.type, None, name=o.variable.name) for o in self.outputs]
-        return self._output_storage
-
-    @property
-    def indices(self) -> list[tuple[In, list[int], list[In]]]:
-        """For each explicit input: the input, its position in a list, itself in a list."""
-        return [(item, [i], [item]) for i, item in enumerate(self.maker.specification.inputs)]
-
-    @property
-    def defaults(self) -> list[tuple[bool, bool, Container | None]]:
-        """For each input: whether an argument is required, whether a call leaves the default as it is, its cell."""
-        spec = self.maker.specification
-        written = {cell for cell, _ in spec.updates}
-        return [(cell is None, cell is not None and cell not in written, cell) for cell in spec.cells()]
-
-    @property
-    def outputs(self) -> list[Out]:
-        """The outputs."""
-        return list(self.maker.specification.outputs)
-
-    @property
-    def output_keys(self) -> list[Any] | None:
-        """The keys of a dict of outputs, else None."""
-        keys = self.maker.specification.keys
-        return None if keys is None else list(keys)
-
-    @property
-    def unpack_single(self) -> bool:
-        """Whether a call returns the bare value of the only output."""
-        return self.maker.specification.single
-
-    @property
-    def return_none(self) -> bool:
-        """Whether None was given for the outputs; a call then returns an empty list."""
-        return self.maker.specification.none
 
     def export(self, directory: str | Path, name: str | None = None) -> Path:
         """Write the function as a C library that works without Python.

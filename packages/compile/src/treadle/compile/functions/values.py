@@ -9,7 +9,7 @@ from treadle.config import text_of
 from treadle.graph import Container, Variable
 
 if TYPE_CHECKING:
-    from treadle.compile.functions.function import Function
+    from treadle.compile.functions.kept import KeptValues
     from treadle.compile.io import In
     from treadle.graph import Value
 
@@ -32,7 +32,7 @@ class Slots:
 
     __slots__ = ("_empty", "_state", "function", "places")
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: KeptValues) -> None:
         self.function = function
         spec = function.maker.specification
         self._empty: dict[int, Container] = {}
