@@ -7,7 +7,6 @@ import gc
 import pickle
 import threading
 import warnings
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +30,7 @@ from treadle.compile import (
     shared,
 )
 from treadle.compile.functions import tiers
-from treadle.compile.functions.background import THREADS, BackgroundThreads
+from treadle.compile.functions.background import THREADS
 from treadle.compile.stored.programs import FUNCTIONS
 from treadle.config import checkpoint, config
 from treadle.graph import Apply, GraphTypeError, LoweringError, NodeError, Op
@@ -197,9 +196,10 @@ def test_function_of_the_vm_has_one_tier(mode: Any) -> None:
         (DebugMode(linker="vm", check_c_code=False), "mode DebugMode: DebugMaker makes its functions"),
         (NanGuardMode(linker="c"), "mode NanGuardMode: it does something at each node"),
         (MonitorMode(linker="c"), "mode MonitorMode: it does something at each node"),
+        (get_mode("JAX").clone(link_kwargs={"device_outputs": True}), "outputs are to stay in the backend's own form"),
     ],
 )
-def test_modes_that_look_at_each_node_refuse_tiers_and_the_option_leaves_them_alone(mode: Mode, reason: str) -> None:
+def test_modes_that_the_vm_cannot_stand_in_for_refuse_tiers_and_the_option_leaves_them_alone(mode: Mode, reason: str) -> None:
     x = tt.dscalar("x")
     with pytest.raises(FunctionValueError, match=reason):
         function([x], x + 1, mode=mode, tiered=True)
@@ -536,56 +536,6 @@ def test_as_many_are_compiled_at_once_as_the_option_says(gate: Gate) -> None:
     gate.open.set()
     assert [float(f.wait()(1.0)) for f in functions] == [1.0, 2.0, 3.0]
     assert gate.most_inside == 1
-
-
-def test_threads_end_with_the_process_and_drop_what_waits() -> None:
-    class Work:
-        def __init__(self) -> None:
-            self.ran = False
-
-        def run(self) -> None:
-            self.ran = True
-            begun.set()
-            done.wait(60)
-
-        def lose(self) -> None:
-            raise AssertionError
-
-    begun, done = threading.Event(), threading.Event()
-    threads = BackgroundThreads()
-    first, second = Work(), Work()
-    assert threads.submit(first, 1)
-    assert begun.wait(60)
-    assert threads.submit(second, 1)
-    threading.Timer(0.02, done.set).start()
-    threads.close()
-    assert (first.ran, second.ran, threads.running) == (True, False, 0)
-    assert not threads.submit(second, 1)
-
-
-@pytest.mark.filterwarnings("error")
-def test_end_of_the_process_interrupts_work_that_asks_for_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    class Work:
-        def run(self) -> None:
-            begun.set()
-            with suppress(BaseException):
-                self.wait()  # where the error is lost
-            self.wait()
-
-        def wait(self) -> None:
-            tick = threading.Event()
-            while True:
-                tick.wait(0.01)
-
-        def lose(self) -> None:
-            raise AssertionError
-
-    begun, threads, work = threading.Event(), BackgroundThreads(), Work()
-    assert threads.submit(work, 1)
-    assert begun.wait(60)
-    threads.close()
-    assert not any(thread.is_alive() for thread in threads._threads)
-    assert capsys.readouterr().err == ""
 
 
 def test_calls_leave_turns_to_the_thread_while_it_compiles(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,7 +62,8 @@ def has_tiers(maker: FunctionMaker, plain: type[FunctionMaker]) -> bool:
     Raises
     ------
     FunctionValueError
-        If it is asked for, not only by the option, and the mode does something at each node or has steps of its own.
+        If it is asked for, not only by the option, and the mode does something at each node, has steps of its own, or
+        leaves outputs in its backend's own form.
     """
     asked = maker.mode.tiered if maker.tiered is None else maker.tiered
     if not (config.tiered if asked is None else asked):
@@ -72,7 +73,7 @@ def has_tiers(maker: FunctionMaker, plain: type[FunctionMaker]) -> bool:
         reason = f"{type(maker).__name__} makes its functions, by steps of its own"
     elif maker.linker.acts_at_nodes:
         reason = "it does something at each node, which the Python VM would not"
-    elif "native_values" in maker.mode.backend.capabilities and maker.native_outputs:
+    elif maker.linker.device_outputs:
         reason = "outputs are to stay in the backend's own form, which the Python VM does not have"
     if reason and asked:
         msg = (
