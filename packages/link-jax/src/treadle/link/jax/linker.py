@@ -56,17 +56,6 @@ class JAXLinker(PortableLinker):
             new.device_outputs = as_flag("jax: device_outputs", device_outputs)
         return new
 
-    def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
-        """Return a program for the graph, which calls compiled ones where nodes run in Python."""
-        every = frozenset(range(len(fgraph.outputs)))
-        return super().link(fgraph, every if self.device_outputs else native_outputs)
-
-    def load(self, data: Any, graph: ProgramGraph) -> Program:
-        """Return the program that `dump` was given."""
-        if self.device_outputs:
-            graph = ProgramGraph(graph.inputs, graph.outputs, frozenset(range(len(graph.outputs))), graph.get)
-        return super().load(data, graph)
-
     def lacks_rule(self, node: Apply) -> bool:
         """Whether there is no rule for a node's op, or no function for an elementwise function of it."""
         return super().lacks_rule(node) or not SCALARS.covers(node.op)
