@@ -159,8 +159,10 @@ def parameters(name: str, function: Any) -> Iterator[str]:
 
 
 def members(name: str, kind: type) -> Iterator[str]:
-    """Yield the names of a class's documented members."""
-    public = {member for member in (*vars(kind), *getattr(kind, "__slots__", ())) if not member.startswith("_")}
+    """Yield the names of a class's documented members, those of bases that are part of it alone included."""
+    parts = [kind, *(base for base in kind.__bases__ if base.__module__.startswith("treadle.compile.functions."))]
+    found = (member for part in parts for member in (*vars(part), *getattr(part, "__slots__", ())))
+    public = {member for member in found if not member.startswith("_")}
     for member in sorted((public - INTERNAL.get(name, set())) | set(FURTHER.get(name, ()))):
         yield f"{name}.{member}"
 
