@@ -199,7 +199,7 @@ def test_function_of_the_vm_has_one_tier(mode: Any) -> None:
         (get_mode("JAX").clone(link_kwargs={"device_outputs": True}), "outputs are to stay in the backend's own form"),
     ],
 )
-def test_modes_that_the_vm_cannot_stand_in_for_refuse_tiers_and_the_option_leaves_them_alone(mode: Mode, reason: str) -> None:
+def test_modes_that_the_vm_cannot_stand_in_for_refuse_tiers_and_ignore_the_option(mode: Mode, reason: str) -> None:
     x = tt.dscalar("x")
     with pytest.raises(FunctionValueError, match=reason):
         function([x], x + 1, mode=mode, tiered=True)

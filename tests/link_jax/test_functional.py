@@ -1,6 +1,9 @@
 """Graphs as functions of JAX arrays, under JAX's own transformations."""
 
+import os
 import re
+import subprocess
+import sys
 
 import jax
 import jax.numpy as jnp
@@ -52,3 +55,62 @@ def test_what_is_no_program_of_jax_is_refused() -> None:
     x = tt.dvector("x")
     with pytest.raises(GraphTypeError, match="compiled in mode JAX"):
         jax_function(function([x], x + 1, mode="VM").vm)
+
+
+def test_a_function_has_a_jax_function_whose_shared_values_are_arguments() -> None:
+    x, a = tt.dvector("x"), shared(2.0, name="a")
+    f = function([x], -(x**2).sum() / a, updates={a: a + 1}, mode="JAX")
+    density = f.jax_function
+    assert f.jax_function is density
+    with jax.enable_x64(True):
+        value = jnp.array([1.0, 2.0])
+        result, new = jax.jit(density)(value, 5.0)
+        assert (float(result), float(new), float(a.get_value())) == (-1, 6, 2)
+        np.testing.assert_array_equal(jax.grad(lambda a: density(value, a)[0])(5.0), 0.2)
+    with pytest.raises(AttributeError, match=r"have no jax_function\. Compile it in mode JAX"):
+        _ = function([x], x + 1, mode="VM").jax_function
+
+
+# One process, with eight virtual devices of the CPU.
+_SHARDED = """
+import jax, jax.numpy as jnp, numpy as np
+import treadle.tensor as tt
+from functools import partial
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+from treadle.compile import function, shared
+
+jax.config.update("jax_enable_x64", True)
+assert len(jax.devices()) == 8
+mesh = Mesh(np.array(jax.devices()), ("data",))
+x, w = tt.dmatrix("x"), shared(np.arange(3.0), name="w")
+loss = ((x @ w) ** 2).sum()
+f = function([x], loss, updates={w: w - 0.1 * tt.grad(loss, w)}, mode="JAX")
+values = np.arange(48.0).reshape(16, 3) / 48
+split, whole = NamedSharding(mesh, P("data")), NamedSharding(mesh, P())
+step = jax.jit(f.jax_function, out_shardings=(whole, whole))
+total, new = step(jax.device_put(values, split), jax.device_put(np.arange(3.0), whole))
+parts = jax.shard_map(
+    lambda x, w: jax.lax.psum(f.jax_function(x, w)[0], "data"), mesh=mesh, in_specs=(P("data"), P()), out_specs=P()
+)
+in_parts = jax.jit(parts)(values, np.arange(3.0))
+# State that is split over its features.
+features = jax.device_put(np.arange(8.0), split)
+y, v = tt.dvector("y"), shared(np.arange(8.0), name="v")
+g = function([y], (y * v).sum(), updates={v: v + y}, mode="JAX")
+dot, moved = jax.jit(g.jax_function)(jax.device_put(np.ones(8), split), features)
+assert len(moved.sharding.device_set) == len(new.sharding.device_set) == 8
+assert float(dot) == 28 and moved.tolist() == list(range(1, 9))
+expected = float(f(values))
+np.testing.assert_allclose([float(total), float(in_parts)], expected, rtol=1e-12)
+np.testing.assert_allclose(new, w.get_value(), rtol=1e-12)
+print("equal")
+"""
+
+
+def test_inputs_and_state_are_sharded_over_a_mesh() -> None:
+    environment = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=8"}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", _SHARDED],
+        capture_output=True, text=True, timeout=120, check=False, env=environment,
+    )  # fmt: skip
+    assert done.stdout.strip() == "equal", done.stderr

@@ -198,6 +198,10 @@ class Function(KeptValues):
             msg = f"{type(self).__name__!r} object has no attribute {name!r}"
             raise AttributeError(msg)
 
+    def __dir__(self) -> list[str]:
+        """Return the names of attributes, those included that the backend gives."""
+        return sorted({*super().__dir__(), *self.maker.mode.backend.function_attributes})
+
     def _refuse_attribute(self, name: str) -> None:
         """Raise if other backends give such an attribute to their functions."""
         installed = [backend for backend in map(BACKENDS.load, BACKENDS.names()) if backend is not None]

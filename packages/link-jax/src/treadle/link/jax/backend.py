@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from treadle.config import install_advice, installed_version
 from treadle.link.jax.options import JAX_LIBRARIES
 from treadle.link.vm import Backend, ProgramLinker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import jax
 
 
 def _linker() -> ProgramLinker:
@@ -31,6 +38,12 @@ def _about() -> dict[str, str]:
     return {"devices": ", ".join(map(str, jax.devices()))}
 
 
+def _jax_function(function: Any) -> Callable[..., tuple[jax.Array, ...]]:
+    from treadle.link.jax.functional import jax_function
+
+    return jax_function(function.wait())
+
+
 BACKEND = Backend(
     name="jax",
     linker=_linker,
@@ -42,4 +55,5 @@ BACKEND = Backend(
     unavailable=_unavailable,
     libraries=JAX_LIBRARIES,
     about=_about,
+    function_attributes=MappingProxyType({"jax_function": _jax_function}),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -19,19 +19,21 @@ from treadle.link.vm import Program
 from treadle.tensor import TensorType
 
 
-def jax_function(source: FunctionGraph | Program) -> Callable[..., tuple[jax.Array, ...]]:
+def jax_function(source: FunctionGraph | Program | HasProgram) -> Callable[..., tuple[jax.Array, ...]]:
     """Return a graph as a function of JAX arrays, to be passed to ``jax.jit``, ``jax.grad``, ``jax.vmap`` and others.
 
     Parameters
     ----------
     source
-        A graph; or the program of a function compiled in mode JAX (``function.vm``), which gives its rewritten graph.
+        A graph; or a function compiled in mode JAX, or its program (``function.vm``), which give its rewritten graph.
+        A function has what this returns as its attribute ``jax_function``.
 
     Returns
     -------
-    A function of an array for each input of the graph, shared variables among them, that returns a tuple of an array
-    for each output. It is not compiled: each call runs the graph with ``jax.numpy``, or is traced. Arguments are
-    converted to the dtypes of the inputs, in 64-bit mode.
+    A function of an array for each input of the graph, with shared variables after the explicit inputs
+    (``function.get_shared()``), that returns a tuple of an array for each output, new values of shared variables last.
+    It is not compiled: each call runs the graph with ``jax.numpy``, or is traced. Arguments are converted to the dtypes
+    of the inputs, in 64-bit mode.
 
     Raises
     ------
@@ -79,7 +81,16 @@ def jax_function(source: FunctionGraph | Program) -> Callable[..., tuple[jax.Arr
     return run
 
 
+class HasProgram(Protocol):
+    """A compiled function."""
+
+    @property
+    def vm(self) -> Program:
+        """The program."""
+
+
 def _graph_of(source: object) -> FunctionGraph:
+    source = getattr(source, "vm", source)
     if isinstance(source, FunctionGraph):
         return source
     if isinstance(source, Program) and source.writes is None:
@@ -95,8 +106,8 @@ def _graph_of(source: object) -> FunctionGraph:
         )
         raise GraphTypeError(msg)
     msg = (
-        f"jax_function: a graph is needed, or the program of a function compiled in mode JAX, got a "
-        f"{type(source).__name__}. Compile the function in that mode, and pass its attribute vm."
+        f"jax_function: a graph is needed, or a function compiled in mode JAX, got a "
+        f"{type(source).__name__}. Compile the function in mode JAX, or pass a FunctionGraph."
     )
     raise GraphTypeError(msg)
 

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from treadle.config import install_advice, installed_version
 from treadle.link.vm import Backend, ProgramLinker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def _linker() -> ProgramLinker:
@@ -25,6 +30,12 @@ def _unavailable() -> str | None:
     return None
 
 
+def _jit_function(function: Any) -> Callable[..., tuple[Any, ...]]:
+    from treadle.link.numba.jit import jit_function
+
+    return jit_function(function.wait())
+
+
 BACKEND = Backend(
     name="numba",
     linker=_linker,
@@ -35,4 +46,5 @@ BACKEND = Backend(
     unavailable=_unavailable,
     libraries=("numba", "llvmlite"),
     priority=10,
+    function_attributes=MappingProxyType({"jit_function": _jit_function}),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from treadle.config import config
 from treadle.graph import Apply, FunctionGraph, GraphTypeError, Unsupported
@@ -63,14 +63,22 @@ def _write_python_step(op: Op, node: Apply, writer: GraphWriter) -> None:
     call_jitted(writer, node, python_function(node))
 
 
-def jit_function(source: FunctionGraph | Program) -> Callable[..., tuple[Any, ...]]:
+class HasProgram(Protocol):
+    """A compiled function."""
+
+    @property
+    def vm(self) -> Program:
+        """The program."""
+
+
+def jit_function(source: FunctionGraph | Program | HasProgram) -> Callable[..., tuple[Any, ...]]:
     """Return a graph as a function of Numba's, which other functions that Numba compiles may call, and Python too.
 
     Parameters
     ----------
     source
-        The program of a function compiled in mode NUMBA (``function.vm``), whose machine code is then shared with it;
-        or a graph, which is compiled as it is.
+        A function compiled in mode NUMBA, or its program (``function.vm``), whose machine code is then shared; or a
+        graph, which is compiled as it is. A function has what this returns as its attribute ``jit_function``.
 
     Returns
     -------
@@ -98,7 +106,7 @@ def jit_function(source: FunctionGraph | Program) -> Callable[..., tuple[Any, ..
     >>> import treadle.tensor as tt
     >>> from treadle.compile import function
     >>> x = tt.dvector("x")
-    >>> density = jit_function(function([x], [-(x**2).sum() / 2, -x], mode="NUMBA").vm)
+    >>> density = jit_function(function([x], [-(x**2).sum() / 2, -x], mode="NUMBA"))
     >>> @numba.njit
     ... def step(x, size):
     ...     value, gradient = density(x)
@@ -109,6 +117,7 @@ def jit_function(source: FunctionGraph | Program) -> Callable[..., tuple[Any, ..
     """
     from treadle.link.numba.bridges import callable_program
 
+    source = getattr(source, "vm", source)
     if isinstance(source, Program) and source.writes is not None:
         msg = (
             "jit_function: the function writes into shared variables, which stay outside of compiled code. Compile it "
@@ -123,8 +132,8 @@ def jit_function(source: FunctionGraph | Program) -> Callable[..., tuple[Any, ..
         source = SelfContainedLinker().link(source)
     if not isinstance(source, NumbaProgram):
         msg = (
-            f"jit_function: a graph is needed, or the program of a function compiled in mode NUMBA, got a "
-            f"{type(source).__name__}. Compile the function in that mode, and pass its attribute vm."
+            f"jit_function: a graph is needed, or a function compiled in mode NUMBA, got a {type(source).__name__}. "
+            "Compile the function in mode NUMBA, or pass a FunctionGraph."
         )
         raise GraphTypeError(msg)
     # Without the text, loops do not look for signals: a signal's error cannot be raised from here.
