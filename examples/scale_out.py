@@ -160,7 +160,7 @@ def workers(name: str, count: int) -> Iterator[Any]:
     """Start worker processes."""
     if name == "dask":
         distributed = import_module("distributed")
-        options = {"n_workers": count, "threads_per_worker": 1, "dashboard_address": None}
+        options = {"n_workers": count, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
         with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
             yield client
     elif name == "joblib":

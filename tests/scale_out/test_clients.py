@@ -35,7 +35,7 @@ def pool(server: ForkServerContext) -> Iterator[Pool]:
 def dask(server: ForkServerContext) -> Iterator[Any]:
     distributed = pytest.importorskip("distributed")
     config = pytest.importorskip("dask.config")
-    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": "127.0.0.1:0"}
     with (
         pytest.MonkeyPatch.context() as patch,
         config.set(
