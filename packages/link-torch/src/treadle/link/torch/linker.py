@@ -11,7 +11,8 @@ import torch
 from treadle.config import config, span
 from treadle.graph import Apply, FunctionGraph, Type, Value, as_flag
 from treadle.link.torch.control_flow import ControlFlowProgram, is_control
-from treadle.link.torch.device import check_dtypes, device
+from treadle.link.torch.device import device
+from treadle.link.torch.dtypes import check_dtypes
 from treadle.link.torch.programs.compilation import Compiled, can_compile
 from treadle.link.torch.programs.deferral import Deferred, When
 from treadle.link.torch.programs.generation import GeneratedFunction, generate
