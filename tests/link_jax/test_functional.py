@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -59,7 +60,7 @@ def test_what_is_no_program_of_jax_is_refused() -> None:
 
 def test_a_function_has_a_jax_function_whose_shared_values_are_arguments() -> None:
     x, a = tt.dvector("x"), shared(2.0, name="a")
-    f = function([x], -(x**2).sum() / a, updates={a: a + 1}, mode="JAX")
+    f: Any = function([x], -(x**2).sum() / a, updates={a: a + 1}, mode="JAX")
     density = f.jax_function
     assert f.jax_function is density
     with jax.enable_x64(True):
@@ -67,8 +68,9 @@ def test_a_function_has_a_jax_function_whose_shared_values_are_arguments() -> No
         result, new = jax.jit(density)(value, 5.0)
         assert (float(result), float(new), float(a.get_value())) == (-1, 6, 2)
         np.testing.assert_array_equal(jax.grad(lambda a: density(value, a)[0])(5.0), 0.2)
+    other: Any = function([x], x + 1, mode="VM")
     with pytest.raises(AttributeError, match=r"have no jax_function\. Compile it in mode JAX"):
-        _ = function([x], x + 1, mode="VM").jax_function
+        _ = other.jax_function
 
 
 # One process, with eight virtual devices of the CPU.
@@ -114,3 +116,19 @@ def test_inputs_and_state_are_sharded_over_a_mesh() -> None:
         capture_output=True, text=True, timeout=120, check=False, env=environment,
     )  # fmt: skip
     assert done.stdout.strip() == "equal", done.stderr
+
+
+@pytest.mark.parametrize("name", ["betainc", "betaincinv", "gammaincinv", "gammainccinv", "gammainc", "erfinv"])
+def test_jax_differentiates_special_functions_as_treadle_does(name: str) -> None:
+    operation = getattr(tt, name)
+    operands = tt.dvectors("a", "b", "p")[: {"betainc": 3, "betaincinv": 3, "erfinv": 1}.get(name, 2)]
+    slopes = tt.grad(operation(*operands).sum(), operands)
+    values = [np.array([1.5, 2.25]), np.array([3.0, 0.5]), np.array([0.25, 0.75])][: len(operands) - 1]
+    values.append(np.array([0.3, 0.8]))
+    expected = function(operands, slopes, mode="VM")(*values)
+    compiled: Any = function(operands, operation(*operands).sum(), mode="JAX")
+    compiled = compiled.jax_function
+    with jax.enable_x64(True):
+        found = jax.jit(jax.grad(lambda *xs: compiled(*xs)[0], tuple(range(len(values)))))(*values)
+    for result, slope in zip(found, expected, strict=True):
+        np.testing.assert_allclose(result, slope, rtol=1e-10)

@@ -162,3 +162,9 @@ def test_a_kept_program_of_ops_without_a_rule_compiles_for_other_shapes() -> Non
     kept = linker.load(linker.dump(linker.link(fgraph)), ProgramGraph.of(fgraph))
     for length in (0, 2):
         np.testing.assert_allclose(kept(np.ones(length))[0], np.full(length, 0.5))
+
+
+def test_a_transposed_matrix_times_a_vector_or_column_is_as_on_the_vm() -> None:
+    x, v, column = tt.dmatrix("x"), tt.dvector("v"), tt.matrix("column", shape=(None, 1), dtype="float64")
+    values = np.arange(12.0).reshape(4, 3), np.arange(4.0), np.arange(4.0)[:, None]
+    assert_like_vm([x, v, column], [x.T @ v, x.T @ column, v @ x, column.T @ x], *values)

@@ -1,12 +1,14 @@
 """Special functions: JAX's own, with SciPy's values at poles and infinities, and what these are made into.
 
 Bessel functions of other orders than 0 and 1 are computed by their integrals; the bodies of erfinv and log_ndtr are
-more accurate than JAX's functions.
+more accurate than JAX's functions. Where JAX knows no derivative, or takes a search for a root to be constant, the
+derivative is the op's own.
 """
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
+from functools import cache, partial
 
 import jax
 import jax.numpy as jnp
@@ -14,14 +16,45 @@ from jax import lax
 from jax.nn import sigmoid
 from jax.scipy import special
 
+import treadle.tensor as tt
+from treadle.graph import FunctionGraph
 from treadle.link.jax.lower.elementwise.scalar.array_functions import FUNCTIONS, repeated
 from treadle.link.jax.scalars import SCALARS
 from treadle.tensor import beta_tail_integral, gamma_tail_integral
 
-for _name in ("i0", "i1", "gammaln", "digamma", "tri_gamma", "polygamma", "gammaincinv", "gammainccinv"):
+
+@cache
+def _slopes(name: str, dtypes: tuple[str, ...], ndim: int) -> Callable[..., tuple[jax.Array, ...]]:
+    """Return the derivatives of an elementwise function by its operands."""
+    from treadle.link.jax.functional import jax_function
+
+    operands = [tt.tensor(dtype=dtype, shape=(None,) * ndim) for dtype in dtypes]
+    return jax_function(FunctionGraph(operands, tt.grad(getattr(tt, name)(*operands).sum(), operands)))
+
+
+def _with_own_derivative(name: str, function: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
+    """Return a function of arrays of one shape that JAX differentiates as treadle does."""
+
+    @jax.custom_jvp
+    def run(*operands: jax.Array) -> jax.Array:
+        return function(*operands)
+
+    @run.defjvp
+    def push(operands: tuple[jax.Array, ...], tangents: tuple[jax.Array, ...]) -> tuple[jax.Array, jax.Array]:
+        slopes = _slopes(name, tuple(str(x.dtype) for x in operands), jnp.ndim(operands[0]))(*operands)
+        products = [slope * tangent for slope, tangent in zip(slopes, tangents, strict=True)]
+        return run(*operands), sum(products[1:], products[0])
+
+    return run
+
+
+for _name in ("i0", "i1", "gammaln", "digamma", "tri_gamma", "polygamma"):
     SCALARS.register(_name, {"f": getattr(FUNCTIONS, _name)})
-for _name in ("i0e", "i1e", "ndtri", "poch", "betainc"):
+for _name in ("gammaincinv", "gammainccinv"):
+    SCALARS.register(_name, {"f": _with_own_derivative(_name, getattr(FUNCTIONS, _name))})
+for _name in ("i0e", "i1e", "ndtri", "poch"):
     SCALARS.register(_name, {"f": getattr(special, _name)})
+SCALARS.register("betainc", {"f": _with_own_derivative("betainc", special.betainc)})
 SCALARS.register("erf", {"f": lax.erf})
 SCALARS.register("erfc", {"f": lax.erfc})
 SCALARS.register("gamma_tail_moment", {"f": partial(gamma_tail_integral, jnp, repeat=repeated)})
@@ -41,9 +74,11 @@ SCALARS.register("gammaincc", {"f": lambda a, x: FUNCTIONS.at_ends(a, x, special
 _LARGEST_LOGIT = 37.0
 
 
-@SCALARS.function("betaincinv", kinds="f")
 def _betaincinv(a: jax.Array, b: jax.Array, p: jax.Array) -> jax.Array:
     """By bisection for the logit."""
     logit = FUNCTIONS.bisected(lambda y: special.betainc(a, b, sigmoid(y)) < p, a, FUNCTIONS.LEAST, _LARGEST_LOGIT)
     x = jnp.where((p == 0) | (p == 1), p, sigmoid(logit))
     return jnp.where((a > 0) & (b > 0) & (p >= 0) & (p <= 1), x, jnp.nan)
+
+
+SCALARS.register("betaincinv", {"f": _with_own_derivative("betaincinv", _betaincinv)})
