@@ -66,7 +66,7 @@ def worker_counts(client: Any) -> set[tuple[int, int, int]]:
     return set(client.run(counts).values())
 
 
-def test_workers_load_a_function_once_and_compile_nothing(client: Any) -> None:
+def test_workers_load_a_function_once_and_compile_it_once_at_most(client: Any) -> None:
     stream, w, x = RandomStream(11), shared(np.arange(3.0), name="w"), tt.dvector("x")
     f: Function = function([x], (x * w).sum() + stream.normal(), mode="C")
     here = f.map(np.eye(3), chunk_size=2)
@@ -80,7 +80,7 @@ def test_workers_load_a_function_once_and_compile_nothing(client: Any) -> None:
     for pid, loads, made in worker_counts(client):
         old_loads, old_made = before.get(pid, (0, 0))
         assert loads - old_loads <= 1
-        assert made == old_made
+        assert made - old_made <= 1  # one, where the compile cache lacks the program
 
 
 def test_a_failure_on_a_worker_names_the_task(client: Any) -> None:
