@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from treadle.compile.functions.background import BackgroundThreads
+from treadle.compile.functions.tiering.background import BackgroundThreads
 
 
 def test_threads_end_with_the_process_and_drop_what_waits() -> None:

@@ -29,8 +29,8 @@ from treadle.compile import (
     get_mode,
     shared,
 )
-from treadle.compile.functions import tiers
-from treadle.compile.functions.background import THREADS
+from treadle.compile.functions.tiering import tiers
+from treadle.compile.functions.tiering.background import THREADS
 from treadle.compile.stored.programs import FUNCTIONS
 from treadle.config import checkpoint, config
 from treadle.graph import Apply, GraphTypeError, LoweringError, NodeError, Op

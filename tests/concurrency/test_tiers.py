@@ -15,7 +15,7 @@ import pytest
 import treadle.tensor as tt
 from treadle.cache.claims import Claims
 from treadle.compile import FunctionMaker, function, shared
-from treadle.compile.functions.background import BackgroundThreads
+from treadle.compile.functions.tiering.background import BackgroundThreads
 from treadle.config import Spans, checkpoint, collecting, config
 
 if TYPE_CHECKING:
@@ -212,7 +212,7 @@ x = tt.dvector("x")
 f = function([x], tt.exp(x) + 1, mode="C", tiered=True)
 assert f([0.0]).tolist() == [2.0]
 tick = threading.Event()
-from treadle.compile.functions.background import THREADS
+from treadle.compile.functions.tiering.background import THREADS
 for _ in range(6000):
     if not THREADS.running or started():
         break

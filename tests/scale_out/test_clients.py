@@ -20,7 +20,7 @@ import treadle.tensor as tt
 from tests.repo.tree import ROOT
 from tests.scale_out.work import counts, positive_root, slow_root
 from treadle.compile import Function, TaskError, function, shared
-from treadle.compile.functions.parcels import PARCELS
+from treadle.compile.functions.maps.parcels import PARCELS
 from treadle.tensor.random import RandomStream
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from treadle.compile import (
     register_client,
     shared,
 )
-from treadle.compile.functions.parcels import KEPT, PARCELS
+from treadle.compile.functions.maps.parcels import KEPT, PARCELS
 from treadle.graph import DuplicateRegistrationError, GraphTypeError
 from treadle.tensor.random import PortableGenerator, RandomStream, normal, shared_rng
 
@@ -324,7 +324,7 @@ def test_a_chunk_has_a_task_or_more(power: Function) -> None:
 
 
 def test_a_function_that_cannot_be_sent_says_what_hinders(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("treadle.compile.functions.parcels.find_spec", lambda _: None)
+    monkeypatch.setattr("treadle.compile.functions.maps.parcels.find_spec", lambda _: None)
     x = tt.dscalar("x")
     op = tt.wrap_py([tt.dscalar], [tt.dscalar])(lambda v: v + 1)
     with pytest.raises(FunctionValueError, match=r"cannot be sent to other processes: .*install cloudpickle"):

@@ -8,7 +8,7 @@ from time import sleep
 
 import numpy as np
 
-from treadle.compile.functions.parcels import KEPT
+from treadle.compile.functions.maps.parcels import KEPT
 from treadle.compile.stored.programs import FUNCTIONS
 
 

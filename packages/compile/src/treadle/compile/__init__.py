@@ -33,11 +33,11 @@ if TYPE_CHECKING:
         insert_deepcopy,
         view_tree_set,
     )
-    from treadle.compile.functions.clients import Engine, register_client
     from treadle.compile.functions.dumping import StripPickler, function_dump
     from treadle.compile.functions.facade import function
     from treadle.compile.functions.function import Function
     from treadle.compile.functions.maker import FunctionMaker
+    from treadle.compile.functions.maps.clients import Engine, register_client
     from treadle.compile.functions.nested import NestedFunction
     from treadle.compile.functions.rebuilding import rebuild_collect_shared
     from treadle.compile.functions.specification import Specification
@@ -126,7 +126,7 @@ __getattr__ = brought_names(
         "treadle.compile.functions.aliasing": (
             "add_supervisor_to_fgraph alias_root infer_reuse_pattern insert_deepcopy view_tree_set"
         ),
-        "treadle.compile.functions.clients": "Engine register_client",
+        "treadle.compile.functions.maps.clients": "Engine register_client",
         "treadle.compile.functions.dumping": "StripPickler function_dump",
         "treadle.compile.functions.facade": "function",
         "treadle.compile.functions.function": "Function",

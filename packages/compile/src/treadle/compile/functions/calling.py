@@ -13,7 +13,7 @@ from treadle.compile.errors import CallError
 from treadle.compile.functions.arguments import MISSING, unshared
 from treadle.compile.functions.locking import LockingText
 from treadle.compile.functions.partial import PartialWriter
-from treadle.compile.functions.tiers import FirstTier
+from treadle.compile.functions.tiering.tiers import FirstTier
 from treadle.config import new_lock
 from treadle.graph import Container, NodeError
 

@@ -14,8 +14,8 @@ from treadle.compile.functions.calling import INSTALLING, arguments_of, install_
 from treadle.compile.functions.exporting import export_function
 from treadle.compile.functions.kept import KeptValues
 from treadle.compile.functions.locking import Snapshot
-from treadle.compile.functions.mapping import map_function
-from treadle.compile.functions.tiers import FirstTier
+from treadle.compile.functions.maps.mapping import map_function
+from treadle.compile.functions.tiering.tiers import FirstTier
 from treadle.compile.mode.backends import BACKENDS
 from treadle.config import config, lazy_module, text_of
 from treadle.graph import GraphPage, HasInnerGraph, as_flag, retell

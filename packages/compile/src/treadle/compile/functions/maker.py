@@ -12,7 +12,7 @@ from treadle.compile.functions.function import Function
 from treadle.compile.functions.partial import split
 from treadle.compile.functions.progress import watched
 from treadle.compile.functions.specification import Specification, specify
-from treadle.compile.functions.tiers import Tiers, first_mode, has_tiers
+from treadle.compile.functions.tiering.tiers import Tiers, first_mode, has_tiers
 from treadle.compile.io import Out
 from treadle.compile.mode.mode import get_mode
 from treadle.compile.stored.programs import FUNCTIONS, is_cached, reports_rewriting

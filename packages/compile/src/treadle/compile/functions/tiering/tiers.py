@@ -16,7 +16,7 @@ from time import monotonic, perf_counter, sleep
 from typing import TYPE_CHECKING, Any
 
 from treadle.compile.errors import FunctionValueError, FunctionWarning
-from treadle.compile.functions.background import THREADS, AbandonedError
+from treadle.compile.functions.tiering.background import THREADS, AbandonedError
 from treadle.compile.mode.mode import Mode
 from treadle.compile.mode.optimizers import OPT_STABILIZE
 from treadle.config import Spans, collecting, config, new_condition, user_depth

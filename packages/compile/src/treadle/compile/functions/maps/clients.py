@@ -23,8 +23,8 @@ from treadle.graph import DuplicateRegistrationError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from treadle.compile.functions.parcels import Parcel
-    from treadle.compile.functions.tasks import Chunk, Outcome
+    from treadle.compile.functions.maps.parcels import Parcel
+    from treadle.compile.functions.maps.tasks import Chunk, Outcome
     from treadle.graph import Value
 
     Run = Callable[[Sequence[Parcel], Chunk], Outcome]

@@ -8,19 +8,19 @@ from functools import partial
 from typing import TYPE_CHECKING, NoReturn, cast
 
 from treadle.compile.errors import CallError, ClientError, FunctionValueError, TaskError
-from treadle.compile.functions.clients import CLIENTS
 from treadle.compile.functions.locking import under_locks
-from treadle.compile.functions.parcels import FILES, PARCELS, Parcel, value_parcel
-from treadle.compile.functions.tasks import Chunk, describe, read_task, run_chunk
+from treadle.compile.functions.maps.clients import CLIENTS
+from treadle.compile.functions.maps.parcels import FILES, PARCELS, Parcel, value_parcel
+from treadle.compile.functions.maps.tasks import Chunk, describe, read_task, run_chunk
 from treadle.config import text_of
 from treadle.graph import Type, Variable, as_count, as_flag
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from treadle.compile.functions.clients import Engine
     from treadle.compile.functions.function import Function
-    from treadle.compile.functions.tasks import Arguments, Outcome
+    from treadle.compile.functions.maps.clients import Engine
+    from treadle.compile.functions.maps.tasks import Arguments, Outcome
     from treadle.graph import Container, Value
 
 # So many chunks for each worker, where nobody says how large they are: workers that are done early take another one.

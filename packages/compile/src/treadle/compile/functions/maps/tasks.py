@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from treadle.compile.errors import CallError, TaskError
-from treadle.compile.functions.parcels import KEPT, Held
+from treadle.compile.functions.maps.parcels import KEPT, Held
 from treadle.config import lazy_module, text_of
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.compile.functions.function import Function
-    from treadle.compile.functions.parcels import Parcel
+    from treadle.compile.functions.maps.parcels import Parcel
     from treadle.graph import Value
 
     # By position and by name.

@@ -1,0 +1,1 @@
+"""Functions that run on the Python VM while they are compiled in the background."""
