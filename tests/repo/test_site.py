@@ -106,6 +106,11 @@ def test_every_module_with_functions_of_tensors_is_in_the_reference() -> None:
     assert packages | {"treadle.tensor", "treadle.compile", "treadle.graph"} <= set(inventory.MODULES)
 
 
+@pytest.mark.parametrize("path", inventory.MODULES)
+def test_every_module_of_the_reference_says_what_it_offers(path: str) -> None:
+    assert inventory.public_names(import_module(path))
+
+
 @pytest.mark.slow
 def test_every_function_of_tensors_has_an_entry_in_the_reference() -> None:
     from tools import ops
