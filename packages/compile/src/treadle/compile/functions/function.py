@@ -18,7 +18,7 @@ from treadle.compile.functions.maps.mapping import map_function
 from treadle.compile.functions.tiering.tiers import FirstTier
 from treadle.compile.mode.backends import BACKENDS
 from treadle.config import config, lazy_module, text_of
-from treadle.graph import GraphPage, HasInnerGraph, as_flag, retell
+from treadle.graph import GraphPage, GraphTypeError, HasInnerGraph, as_flag, retell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -190,8 +190,11 @@ class Function(KeptValues):
                 made = self._attributes.get(name)
                 make = self.maker.mode.backend.function_attributes.get(name) if made is None else None
                 if make is not None:
-                    with config.using(self.maker.options):
-                        made = self._attributes.setdefault(name, make(self))
+                    try:
+                        with config.using(self.maker.options):
+                            made = self._attributes.setdefault(name, make(self))
+                    except GraphTypeError as error:  # a function that cannot have it: hasattr is to be False
+                        raise AttributeError(str(error)) from error
                 if made is not None:
                     return made
                 self._refuse_attribute(name)
