@@ -21,6 +21,7 @@ from treadle.link.c.errors import BackendUnavailableError
 from treadle.link.c.runtime import Library
 from treadle.link.c.runtime.core import CODES
 from treadle.link.c.runtime.functions.gamma_functions import GAMMA_BLOCKS
+from treadle.link.c.runtime.functions.inverse_error_functions import INVERSE_ERROR_BLOCKS
 from treadle.link.c.runtime.vectors import BLOCK_FUNCTIONS
 from treadle.link.c.text.prelude import HEADERS
 from treadle.link.c.text.simd import simd_functions
@@ -40,18 +41,19 @@ _BITS = {"float64": 53, "float32": 24}
 _NUMPY = {
     "asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
     "pow": "power", "atan2": "arctan2", "erf": "", "erfc": "", "digamma": "", "gammaln": "",
+    "erfcinv": "", "erfinv": "", "ndtri": "",
 }  # fmt: skip
 
 HEAD = """\
 # Accuracy of functions on blocks
 
 Written by `python -m tools.simd_accuracy`. Generated C calls these functions on whole vectors where the C library has
-them so (glibc's libmvec), and one number at a time elsewhere; digamma and gammaln are loops written here. The largest
-error found is in units of the last place of the exact value, which mpmath computes; beside it stands where it was
-found, and what NumPy's own function is off by at most, at the same arguments ({count} for each function and
-dtype: bit patterns at random, so that every power of two is met, the part of the range where the function changes, the
-neighbours of its special points, and subnormal numbers; none below 0 for digamma, which is as exact there as the two
-terms that its reflection formula subtracts).
+them so (glibc's libmvec), and one number at a time elsewhere; digamma, gammaln, erfinv, erfcinv and ndtri are loops
+written here. The largest error found is in units of the last place of the exact value, which mpmath computes; beside
+it stands where it was found, and what NumPy's own function is off by at most, at the same arguments ({count} for each
+function and dtype: bit patterns at random, so that every power of two is met, the part of the range where the function
+changes, the neighbours of its special points, and subnormal numbers; none below 0 for digamma, which is as exact there
+as the two terms that its reflection formula subtracts).
 
 NaN, infinities and the sign of zero are as in NumPy; an element's result depends neither on where it stands nor on how
 many others there are. `tests/link_c/test_accuracy.py` checks all of it, with a limit of 4.
@@ -113,6 +115,27 @@ def _digamma(x: Any) -> Any:
     return mpmath.nan if x < 0 and x == mpmath.floor(x) else mpmath.digamma(x)
 
 
+def _erfcinv(q: Any) -> Any:
+    """Return the number whose erfc is q, which is at most 1, by Newton's steps for the logarithm."""
+    if q == 0:
+        return mpmath.inf
+    if q > mpmath.mpf(0.05):
+        return mpmath.erfinv(1 - q)
+    x = mpmath.sqrt(-mpmath.log(q * 3))
+    for _ in range(100):
+        value = mpmath.erfc(x)
+        step = mpmath.log(value / q) * value * mpmath.sqrt(mpmath.pi) / 2 * mpmath.exp(x * x)
+        x += step
+        if abs(step) < abs(x) * mpmath.mpf(2) ** -120:
+            break
+    return x
+
+
+def _inverse_of(y: Any, q: Any) -> Any:
+    """Return the inverse of erf at y, of which q is 1 - |y|; nan where there is none."""
+    return mpmath.nan if q < 0 else mpmath.sign(y) * _erfcinv(q)
+
+
 def _cbrt(x: Any) -> Any:
     return mpmath.cbrt(x) if x >= 0 else -mpmath.cbrt(-x)
 
@@ -161,6 +184,9 @@ _EXACT: Mapping[str, Callable[..., Any]] = {
     "hypot": mpmath.hypot,
     "digamma": _digamma,
     "gammaln": _gammaln,
+    "erfcinv": lambda x: _inverse_of(1 - x, x if x <= 1 else 2 - x),
+    "erfinv": lambda x: mpmath.erfinv(x) if abs(x) < mpmath.mpf(0.9) else _inverse_of(x, 1 - abs(x)),
+    "ndtri": lambda x: mpmath.sqrt(2) * _inverse_of(2 * x - 1, 2 * (x if 2 * x <= 1 else 1 - x)),
     # Scalar ops that are built of functions on blocks: the tests look at them too.
     "sigmoid": lambda x: 1 / (1 + mpmath.exp(-x)),
     "softplus": lambda x: mpmath.log1p(mpmath.exp(x)),
@@ -193,6 +219,9 @@ _RANGES: dict[str, tuple[tuple[float, float], ...]] = {
     "erfc": ((-6, 28), (-1, 1), (0, 11)),
     "digamma": ((0, 3), (1.46, 1.463), (3, 9), (0, 100)),
     "gammaln": ((-20, 0), (0, 3), (0.99, 1.01), (1.99, 2.01), (3, 100)),
+    "erfcinv": ((0, 2), (0, 0.01), (0.9, 1.1), (0, 1e-6), (0, 1e-17), (0, 1e-100)),
+    "erfinv": ((-1, 1), (0.99, 1), (-0.01, 0.01), (0.999999, 1)),
+    "ndtri": ((0, 1), (0, 0.01), (0.4, 0.6), (0, 1e-6), (0, 1e-17), (0, 1e-100)),
 }
 # Neighbours of these are drawn too.
 _SPECIAL = (
@@ -341,7 +370,8 @@ def measure(name: str, dtype: str, count: int, seed: int = 0, compare: bool = Fa
     if compare and ufunc is not None:
         with np.errstate(all="ignore"):
             own = float(errors(name, ufunc(*operands), operands).max())
-    simd = name in GAMMA_BLOCKS or name + ("f" if dtype == "float32" else "") in simd_functions(_toolchain())
+    own_loops = (*GAMMA_BLOCKS, *INVERSE_ERROR_BLOCKS)
+    simd = name in own_loops or name + ("f" if dtype == "float32" else "") in simd_functions(_toolchain())
     return Finding(name, dtype, simd, float(off[worst]), tuple(float(x[worst]) for x in operands), own, len(values))
 
 

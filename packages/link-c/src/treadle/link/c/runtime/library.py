@@ -11,6 +11,11 @@ from treadle.link.c.conventions.special import special_function
 from treadle.link.c.runtime.additions import HELPERS
 from treadle.link.c.runtime.core import CORE
 from treadle.link.c.runtime.functions.gamma_functions import GAMMA_BLOCKS, GAMMA_FUNCTIONS, gamma_block
+from treadle.link.c.runtime.functions.inverse_error_functions import (
+    INVERSE_ERROR_BLOCKS,
+    INVERSE_ERROR_FUNCTIONS,
+    inverse_error_block,
+)
 from treadle.link.c.runtime.functions.scalars import scalar_helpers
 from treadle.link.c.runtime.functions.special_functions import SPECIAL
 from treadle.link.c.runtime.indexing import INDEXING, adding, adding_points, placing
@@ -48,7 +53,7 @@ class Library:
 
     def __init__(self, simd: frozenset[str], portable: bool = False, threads: int = 0) -> None:
         texts: dict[str, str] = {
-            **CORE, **GAMMA_FUNCTIONS, **scalar_helpers(), **DRIVER, **FUSED,
+            **CORE, **GAMMA_FUNCTIONS, **INVERSE_ERROR_FUNCTIONS, **scalar_helpers(), **DRIVER, **FUSED,
             **PRODUCT, **INDEXING, **LOOPS, **NORMALIZATION,
             **SEARCHING, **SHAPES, **SORTING, **SPECIAL, **USERS,
             "tr_f64s tr_f32s": VECTOR_TYPES,
@@ -68,6 +73,7 @@ class Library:
             **{f"tr_{kind}": partial(arg_reducer, kind) for kind in ("argmax", "argmin")},
             **{f"tr_v_{f}": partial(block_function, f, simd=simd, portable=portable) for f in BLOCK_FUNCTIONS},
             **{f"tr_v_{f}": partial(gamma_block, f) for f in GAMMA_BLOCKS},
+            **{f"tr_v_{f}": partial(inverse_error_block, f) for f in INVERSE_ERROR_BLOCKS},
             **{f"tr_scan_{kind}": partial(accumulation, kind) for kind in ACCUMULATIONS},
             "tr_recur": recurrence,
             "tr_key": key_of,

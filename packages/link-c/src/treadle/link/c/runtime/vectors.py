@@ -12,8 +12,8 @@ BLOCK_FUNCTIONS = {
     "exp": 1, "exp2": 1, "expm1": 1, "log": 1, "log2": 1, "log10": 1, "log1p": 1, "sin": 1, "cos": 1, "tan": 1,
     "asin": 1, "acos": 1, "atan": 1, "sinh": 1, "cosh": 1, "tanh": 1, "asinh": 1, "acosh": 1, "atanh": 1,
     "cbrt": 1, "erf": 1, "erfc": 1, "pow": 2, "atan2": 2, "hypot": 2,
-    # These are in `treadle.link.c.runtime.functions.gamma_functions`.
-    "digamma": 1, "gammaln": 1,
+    # These are in `treadle.link.c.runtime.functions`: gamma_functions and inverse_error_functions.
+    "digamma": 1, "gammaln": 1, "erfcinv": 1, "erfinv": 1, "ndtri": 1,
 }  # fmt: skip
 
 # The widest vectors that the compiler may use here decide which entry point is called: AVX-512 (e), AVX2 (d), SSE (b).

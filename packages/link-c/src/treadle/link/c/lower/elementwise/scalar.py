@@ -85,15 +85,12 @@ for _name, _text in {
     "beta": "beta_{t}({0}, {1})",
     "betainc": "betainc_{t}({0}, {1}, {2})",
     "betaincinv": "betaincinv_{t}({0}, {1}, {2})",
-    "erfcinv": "erfcinv_{t}({0})",
-    "erfinv": "erfinv_{t}({0})",
     "gamma": "gamma_{t}({0})",
     "gammainc": "gammainc_{t}({0}, {1})",
     "gammaincc": "gammaincc_{t}({0}, {1})",
     "gammainccinv": "gammainccinv_{t}({0}, {1})",
     "gammaincinv": "gammaincinv_{t}({0}, {1})",
     "hyp2f1": "hyp2f1_{t}({0}, {1}, {2}, {3})",
-    "ndtri": "ndtri_{t}({0})",
     "ndtri_exp": "ndtri_exp_{t}({0})",
     "owens_t": "owens_t_{t}({0}, {1})",
     "poch": "poch_{t}({0}, {1})",
@@ -104,8 +101,8 @@ for _name in ("j0", "j1", "y0", "y1", "i0", "i0e", "i1", "i1e", "k0", "k0e", "k1
 for _name in ("jv", "yv", "iv", "ive", "kv", "kve"):
     SCALARS.register(_name, {"f": f"tr_special_{_name}_{{t}}({{0}}, {{1}})"})
 
-# Functions on blocks, from `treadle.link.c.runtime.functions.gamma_functions`.
-for _name in ("digamma", "gammaln"):
+# Functions on blocks, from `treadle.link.c.runtime.functions`: gamma_functions and inverse_error_functions.
+for _name in ("digamma", "gammaln", "erfcinv", "erfinv", "ndtri"):
     SCALARS.register(_name, {"f": f"tr_v_{_name}_{{t}}({{0}})"})
 
 # Functions of `treadle.link.c.runtime.functions.special_functions`, which compute in double.

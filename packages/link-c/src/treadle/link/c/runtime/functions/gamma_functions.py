@@ -52,7 +52,8 @@ _LOG = (
 )  # fmt: skip
 
 
-def _polynomial(name: str, coefficients: Sequence[float]) -> str:
+def polynomial(name: str, coefficients: Sequence[float]) -> str:
+    """Return the text of ``name(x)``, whose coefficients begin with the constant one."""
     *higher, last = coefficients
     steps = "".join(f"  r = tr_fma(r, x, {c!r});\n" for c in reversed(higher))
     return f"TR_INLINE double {name}(double x) {{\n  double r = {last!r};\n{steps}  return r;\n}}\n"
@@ -73,7 +74,7 @@ TR_INLINE double tr_fma(double a, double b, double c) {
 """,
     # log x as a sum of two, for x above 0: the first has an exact difference to 1 where x is 6 or more.
     "tr_log_parts": "/* tr_fma */\n"
-    + _polynomial("tr_log_rest", _LOG)
+    + polynomial("tr_log_rest", _LOG)
     + """\
 TR_INLINE void tr_log_parts(double x, double *high, double *low) {
   const double small = x < 2.2250738585072014e-308, scaled = small != 0 ? x * 18014398509481984. : x;
@@ -112,8 +113,8 @@ static double tr_below_gammaln(double x, double above) {
 }
 """,
     "tr_above_gammaln": "/* tr_log_parts */\n"
-    + _polynomial("tr_gammaln_near", _LOG_GAMMA)
-    + _polynomial("tr_gammaln_tail", _LOG_GAMMA_TAIL)
+    + polynomial("tr_gammaln_near", _LOG_GAMMA)
+    + polynomial("tr_gammaln_tail", _LOG_GAMMA_TAIL)
     + """\
 static void tr_above_gammaln(int64_t n, const double *x, double *o) {
   double near[TR_HELD], high[TR_HELD], low[TR_HELD];
@@ -171,8 +172,8 @@ static double tr_below_digamma(double x, double above) {
 }
 """,
     "tr_above_digamma": "/* tr_log_parts */\n"
-    + _polynomial("tr_digamma_near", _DIGAMMA)
-    + _polynomial("tr_digamma_tail", _DIGAMMA_TAIL)
+    + polynomial("tr_digamma_near", _DIGAMMA)
+    + polynomial("tr_digamma_tail", _DIGAMMA_TAIL)
     + """\
 static void tr_above_digamma(int64_t n, const double *x, double *o) {
   int some_near = 0, some_far = 0;
