@@ -26,9 +26,16 @@ _DET = MatrixBody(
   for (int i = 0; i < m; i++) product *= a[i * (int64_t)(ld_a + 1)];
   *det = info ? 0 : product;
   info = 0;""",
+    # Two and three rows have no pivots to search for: the sum of products takes a third of the time.
     small="$V product = ($V){0} + 1;\n    "
+    "const $V *const b = a + r_a, *const c = b + r_a;\n    "
+    "if (m == 2) product = a[0] * b[c_a] - a[c_a] * b[0];\n    "
+    "else if (m == 3)\n      "
+    "product = a[0] * (b[c_a] * c[2 * c_a] - b[2 * c_a] * c[c_a]) - a[c_a] * (b[0] * c[2 * c_a] - b[2 * c_a] * c[0])\n"
+    "              + a[2 * c_a] * (b[0] * c[c_a] - b[c_a] * c[0]);\n    "
+    "else {\n    "
     + small_matrices.eliminated("a", swapped="product = $pick(here, -product, product);")
-    + "\n    for (int i = 0; i < m; i++) product *= a[i * (r_a + c_a)];\n    *det = product;",
+    + "\n    for (int i = 0; i < m; i++) product *= a[i * (r_a + c_a)];\n    }\n    *det = product;",
     alone="m <= 24",
 )
 _SLOGDET = MatrixBody(
