@@ -9,6 +9,7 @@ import pytest
 
 import treadle.tensor as tt
 from treadle.cache import default_cache
+from treadle.link.c import linking
 from treadle.link.c.errors import CompileError
 from treadle.link.c.linking import LINKS_HELPERS
 from treadle.link.c.runtime import Library
@@ -46,6 +47,28 @@ def test_program_whose_helpers_are_there_takes_one_run(link: Link, commands: lis
 
 
 @pytest.mark.usefixtures("commands")
+def test_older_text_of_a_helper_is_not_linked_where_its_object_is(link: Link, monkeypatch: pytest.MonkeyPatch) -> None:
+    x, m = tt.dvector("x"), tt.dmatrix("m")
+    find = Library.find
+
+    def older(self: Library, name: str) -> tuple[str, str] | None:
+        found = find(self, name)
+        if found is None or found[0] != "tr_vectors":
+            return found
+        return found[0], found[1].replace("{\n", "{\n  return TR_SHAPE;\n", 1)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Library, "find", older)
+        patch.setattr(linking, "_LIBRARIES", linking._Libraries())
+        old = link([m, x], [(m * x).sum(axis=1), x * 2])
+    with pytest.raises(ValueError, match="shape"):
+        old(np.ones((2, 3)), np.ones(3))
+    # This one links the object of the old program, for the other helpers in it.
+    new = link([m, x], [(m * x).sum(axis=1), x - 1])
+    assert [each.tolist() for each in new(np.ones((2, 3)), np.ones(3))] == [[3, 3], [0, 0, 0]]
+
+
+@pytest.mark.usefixtures("commands")
 def test_removed_object_is_made_again(link: Link) -> None:
     x = tt.dvector("x")
     link([x], [x * 2])
@@ -78,7 +101,7 @@ def test_rejected_helper_is_told_at_the_node_that_calls_it(link: Link, monkeypat
     ids=["short", "state", "volatile", "macro", "value", "global", "header"],
 )
 def test_what_cannot_be_shared_stays_in_the_program(text: str) -> None:
-    assert declarations(text, {"tr_a"}) is None
+    assert declarations(text, {"tr_a"}, "0") is None
 
 
 def test_declarations_have_the_types_that_they_mention() -> None:
@@ -89,10 +112,10 @@ def test_declarations_have_the_types_that_they_mention() -> None:
         "static int tr_a(tr_t *t) { return tr_own(t); }\nstatic const tr_given tr_table = {0, 0, 0, 0};\n"
     )
     hidden = '__attribute__((visibility("hidden")))'
-    assert declarations(text, {"tr_a", "tr_a_run"}) == (
+    assert declarations(text, {"tr_a", "tr_a_run"}, "12ab") == (
         "typedef struct { int n; } tr_t;\n"
-        f'extern double tr_a_run(const double *x) __asm__("tr_a_run_linked") {hidden};\n'
-        f'extern int tr_a(tr_t *t) __asm__("tr_a_linked") {hidden};\n'
+        f'extern double tr_a_run(const double *x) __asm__("tr_a_run_linked_12ab") {hidden};\n'
+        f'extern int tr_a(tr_t *t) __asm__("tr_a_linked_12ab") {hidden};\n'
     )
 
 

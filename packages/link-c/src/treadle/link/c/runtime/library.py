@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from hashlib import sha256
 
 from treadle.link.c.conventions.dtypes import CTYPES, CType
 from treadle.link.c.conventions.special import special_function
@@ -140,9 +141,8 @@ class Library:
             names = {known for known, (own, _) in self._texts.items() if own == name}
             if re.search(rf"\b{name}_run\(", body):
                 names.add(f"{name}_run")
-            text = declarations(body, names)
-            if text is not None and any(_ADDRESS in needed for needed in (body, *self.helpers(body).values())):
-                text = None
+            whole = body + self.needed(body)
+            text = None if _ADDRESS in whole else declarations(body, names, sha256(whole.encode()).hexdigest()[:16])
             self._declarations[name] = text
         return self._declarations[name]
 

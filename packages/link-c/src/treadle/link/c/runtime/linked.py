@@ -2,7 +2,8 @@
 
 Compiling a helper takes many times as long as linking it, and most of a small program's text is helpers. In the object
 file a helper's text is what it would be in a program, static functions that call each other; what programs call gets
-a second, hidden symbol. That symbol is weak, since two objects that have it may be linked to one program.
+a second, hidden symbol. That symbol is weak, since two objects that have it may be linked to one program; it tells the
+text of the helper, and of all that it calls, since an older one may be in an object that is kept for another helper.
 """
 
 from __future__ import annotations
@@ -33,11 +34,12 @@ _BEGINNING = re.compile(r"(?:static|typedef|extern|enum)\b|/\*|#(?!include)|[} ]
 _NAME = re.compile(r"\btr_\w+")
 
 
-def declarations(text: str, names: Collection[str]) -> str | None:
+def declarations(text: str, names: Collection[str], digest: str) -> str | None:
     """Return the declarations of what a helper's text defines, for programs that have it linked.
 
-    None for a helper that is not linked: a short one, and one with state, with macros for others, or with functions
-    that are called for each element. `names` are those that other texts may mention.
+    `digest` is that of the text, with the texts of all helpers that it needs. None for a helper that is not linked: a
+    short one, and one with state, with macros for others, or with functions that are called for each element. `names`
+    are those that other texts may mention.
     """
     if (
         len(text) < LEAST
@@ -54,7 +56,7 @@ def declarations(text: str, names: Collection[str]) -> str | None:
     if not {*names} <= declared.keys() | types.keys() or not declared.keys() & names:
         return None
     externs = "".join(
-        f'extern {declared[name]} __asm__("{symbol(name)}") __attribute__((visibility("hidden")));\n'
+        f'extern {declared[name]} __asm__("{name}_linked_{digest}") __attribute__((visibility("hidden")));\n'
         for name in declared
         if name in names
     )
@@ -65,11 +67,6 @@ def declarations(text: str, names: Collection[str]) -> str | None:
 def symbols(declared: str) -> str:
     """Return the text, behind that of a helper, which defines the symbols that its declarations mention."""
     return "".join(
-        f'extern __typeof__({name}) {symbol(name)} __attribute__((weak, visibility("hidden"), alias("{name}")));\n'
-        for name in re.findall(r'__asm__\("(\w+)_linked"\)', declared)
+        f'extern __typeof__({name}) {symbol} __attribute__((weak, visibility("hidden"), alias("{name}")));\n'
+        for symbol, name in re.findall(r'__asm__\("((\w+)_linked_\w+)"\)', declared)
     )
-
-
-def symbol(name: str) -> str:
-    """Return the symbol of what programs know by a name."""
-    return f"{name}_linked"
