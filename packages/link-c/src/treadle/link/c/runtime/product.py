@@ -54,14 +54,50 @@ static int tr_stack(const tr_var *a, const tr_var *b, tr_var *o, int nd) {
 """,
 }
 
-_BLAS = """\
+# A call of BLAS costs more than a product of up to four rows, columns and terms. A row of it is in registers here.
+_ROWS = """\
+    case $columns: for (int i = 0; i < m; i++, a += ar, o += l) {
+      $Real $zeros;
+      for (int j = 0; j < k; j++) { const $Real x = a[j * ac], *const row = b + j * br; $terms }
+      $stores
+    } break;
+"""
+
+
+def _rows(columns: int) -> str:
+    """Return the case of so many columns."""
+    each = [("" if r == 0 else f" + {r} * bc", r) for r in range(columns)]
+    return Template(_ROWS).safe_substitute(
+        columns=columns,
+        zeros=", ".join(f"s{r} = 0" for _, r in each),
+        terms=" ".join(f"s{r} += x * *(row{place});" for place, r in each),
+        stores=" ".join(f"o[{r}] = tr_scaled_product(s{r}, o[{r}]);" for _, r in each),
+    )
+
+
+_BLAS = (
+    """\
 typedef void (*tr_gemm_$short)($gemm);
 typedef void (*tr_gemv_$short)($gemv);
+#define tr_scaled_product(s, o) (beta == 0 ? alpha * (s) : alpha * (s) + beta * (o))
+static void tr_small_$short(const $Real *a, const $Real *b, $Real *o, int m, int k, int l, tr_matrix ma, tr_matrix mb,
+                            $Real alpha, $Real beta) {
+  const int64_t ar = ma.order == 'N' ? ma.ld : 1, ac = ma.order == 'N' ? 1 : ma.ld;
+  const int64_t br = mb.order == 'N' ? mb.ld : 1, bc = mb.order == 'N' ? 1 : mb.ld;
+  switch (l) {
+"""
+    + "".join(map(_rows, range(1, 5)))
+    + """\
+  }
+}
+#undef tr_scaled_product
 static void tr_product_$short($Real *a, $Real *b, $Real *o, int m, int k, int l, tr_gemm_$short gemm,
                               tr_gemv_$short gemv, tr_matrix ma, tr_matrix mb, int ia, int ib, $Real alpha,
                               $Real beta) {
   int unit = 1;
-  if (l == 1 && ib > 0) {
+  if (m <= 4 && k <= 4 && l <= 4) {
+    tr_small_$short(a, b, o, m, k, l, ma, mb, alpha, beta);
+  } else if (l == 1 && ib > 0) {
     if (ma.order == 'N') gemv("T", &k, &m, &alpha, a, &ma.ld, b, &ib, &beta, o, &unit);
     else gemv("N", &m, &k, &alpha, a, &ma.ld, b, &ib, &beta, o, &unit);
   } else if (m == 1 && ia > 0) {
@@ -105,6 +141,7 @@ static int tr_matmul_$short(tr_var *a, tr_var *b, tr_var *o, int nd, uintptr_t g
   }
 }
 """
+)
 
 # BLAS reads neither matrix where its number is 0: a NaN would be lost. So c is scaled here, and a product that counts
 # nothing is added as any other; one of another shape than c too.
