@@ -1,6 +1,7 @@
 """Products over axes and their derivatives of every order, where factors are zero; and the lengths of tensordot."""
 
 from itertools import combinations
+from itertools import product as cartesian
 from math import prod
 from typing import Any
 
@@ -158,3 +159,20 @@ def test_tensordot_takes_axes_as_numpy_does(axes: Any) -> None:
     # Every dimension has one length, so that all of them can be paired.
     t, u = np.random.default_rng(0).normal(size=(2, 2, 2)), np.arange(8.0).reshape(2, 2, 2)
     np.testing.assert_allclose(tt.tensordot(T, U, axes=axes).eval({T: t, U: u}), np.tensordot(t, u, axes=axes))
+
+
+@pytest.mark.parametrize("mode", ["CVM", "NUMBA"])
+def test_small_matrices_are_multiplied_in_every_order_of_memory(mode: str) -> None:
+    a, b = tt.dmatrix("a"), tt.dmatrix("b")
+    product = function([a, b], a @ b, mode=mode)
+    random = np.random.default_rng(0)
+    orders = [
+        np.asarray,
+        np.asfortranarray,
+        lambda x: np.ascontiguousarray(x[::-1, ::-1])[::-1, ::-1],
+        lambda x: np.repeat(np.repeat(x, 2, axis=0), 3, axis=1)[::2, ::3],
+    ]
+    for m, k, n in np.ndindex(6, 6, 6):  # own loops up to 4, BLAS beyond
+        x, y = random.normal(size=(m, k)), random.normal(size=(k, n))
+        for left, right in cartesian(orders, orders):
+            np.testing.assert_allclose(product(left(x), right(y)), x @ y, rtol=1e-12, atol=1e-13)

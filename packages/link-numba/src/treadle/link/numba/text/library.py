@@ -203,6 +203,31 @@ def matmul_{t}(frame, slot, gemm, gemv, m, n, k, a, a0, a1, b, b0, b1, c):  # i8
         for i in range(m * n):
             out[i] = {t}(0)
         return 0
+    if max(m, n, k) <= 4:  # a call of BLAS costs more than the product
+        x = as_{t}(a)
+        y = as_{t}(b)
+        out = as_{t}(c)
+        last = (n - 1) * b1
+        second = b1 if n > 1 else 0
+        third = 2 * b1 if n > 3 else last
+        for i in range(m):
+            row = i * a0
+            s0, s1, s2, s3 = {t}(0), {t}(0), {t}(0), {t}(0)
+            for r in range(k):
+                factor = x[row + r * a1]
+                at = r * b0
+                s0 += factor * y[at]
+                s1 += factor * y[at + second]
+                s2 += factor * y[at + third]
+                s3 += factor * y[at + last]
+            out[i * n] = s0
+            if n > 2:
+                out[i * n + 1] = s1
+            if n > 3:
+                out[i * n + 2] = s2
+            if n > 1:
+                out[i * n + n - 1] = s3
+        return 0
     if max(m, n, k) > 2147483647:
         return 3
     if n == 1 and (k == 1 or b0 > 0):
