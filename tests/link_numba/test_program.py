@@ -12,6 +12,7 @@ import treadle.tensor as tt
 from tests.link_numba.conftest import Link
 from treadle.graph import NodeIndexError, NodeValueError
 from treadle.link.numba.compiler import COMPILER
+from treadle.link.numba.program import NumbaProgram
 
 
 def test_one_compile_serves_every_layout(link: Link) -> None:
@@ -155,6 +156,28 @@ def test_long_graph_is_cut_into_parts(link: Link) -> None:
     np.testing.assert_allclose(results[0], wanted, rtol=1e-12)
     np.testing.assert_allclose(results[1], w_scale, rtol=1e-12)
     np.testing.assert_allclose(results[2], wanted.sum(), rtol=1e-12)
+
+
+def test_text_grows_with_the_graph_however_many_values_are_alive(link: Link) -> None:
+    def program_of(count: int) -> NumbaProgram:
+        x, z, n = tt.dscalar("x"), tt.zscalar("z"), tt.lscalar("n")
+        values = [tt.exp(x * float(i) / count) if i % 2 else n + i for i in range(count)]
+        far = [z * 2.0, x > 0.0, x.astype("float32") * np.float32(0.1)]
+        total: Any = 0.0
+        for value in reversed(values):
+            total = total * 0.5 + value
+        return link([x, z, n], [total, far[0] * total, far[1] & (total > 0.0), far[2] + x.astype("float32")])
+
+    small, large = program_of(200), program_of(400)
+    assert len(large.source) < 2.1 * len(small.source)
+    wanted = 0.0
+    for i in reversed(range(200)):
+        wanted = wanted * 0.5 + (np.exp(0.5 * i / 200) if i % 2 else 7 + i)
+    results = small(np.array(0.5), np.array(1 + 2j), np.array(7))
+    np.testing.assert_allclose(results[0], wanted, rtol=1e-12)
+    np.testing.assert_allclose(results[1], (2 + 4j) * wanted, rtol=1e-12)
+    assert results[2] == (wanted > 0.0)
+    np.testing.assert_allclose(results[3], np.float32(0.5) * np.float32(0.1) + np.float32(0.5), rtol=1e-6)
 
 
 def test_programs_run_without_the_interpreter_lock(link: Link) -> None:

@@ -1,4 +1,7 @@
-"""Functions of generated code for buffers: a frame has a slot for each, which holds a block of Numba's runtime or 0."""
+"""Functions of generated code for buffers: a frame has a slot for each, which holds a block of Numba's runtime or 0.
+
+Before the slots a frame has words for the values that functions of one program hand on to each other.
+"""
 
 from __future__ import annotations
 
@@ -59,15 +62,17 @@ def take(frame, slot):  # i8 i8
         made = buffer_new(8)
     return made
 
-def open_frame(count):  # i8
-    made = buffer_new(8 * count + 8)
+def open_frame(count, words):  # i8 i8
+    # The words come first, so that the frame's address is that of the slots.
+    made = buffer_new(8 * (words + count) + 8)
     if made == 0:
         return 0
-    table = as_i8(buffer_data(made))
+    frame = buffer_data(made) + 8 * words
+    table = as_i8(frame)
     table[0] = made
     for slot in range(1, count + 1):
         table[slot] = 0
-    return buffer_data(made)
+    return frame
 
 def close_frame(frame, count):  # i8 i8
     table = as_i8(frame)

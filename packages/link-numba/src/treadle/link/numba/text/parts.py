@@ -1,9 +1,15 @@
-"""Splitting statements into functions, which take the names that they read and return those that are read later."""
+"""Splitting statements into functions of bounded size.
+
+A function of one part takes the names that it reads and returns those that are read later. Where there are several
+parts, names that more than one of them uses have words in the frame: a part loads what it reads and stores what is
+read later. So a part costs what stands in it, however many names are alive around it.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from treadle.link.numba.text.library import LIBRARY
 from treadle.link.numba.text.unit import Unit, make_kernel
@@ -12,31 +18,36 @@ from treadle.link.numba.text.writer import GraphWriter
 _ASSIGNED = re.compile(r"^\s*(?:for )?(\w+(?:, \w+)*) (?:=|in) ", re.MULTILINE)
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _STOP = re.compile(r"STOP\((\w+)\)")
+_ALWAYS = ("table", "frame")
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """One part: its statements, the names that it assigns, and those that it reads from outside."""
+
+    lines: Sequence[str]
+    assigned: frozenset[str]
+    read: tuple[str, ...]
+    units: tuple[Unit, ...]
 
 
 def _zero(code: str) -> str:
     return {"i8": "0", "b1": "False"}.get(code, f"{code}(0)")
 
 
-def _assigned_in(text: str) -> set[str]:
-    return {name for group in _ASSIGNED.findall(text) for name in group.split(", ")}
-
-
-# A function, the names it takes and those it returns.
-_Part = tuple[Unit, list[str], list[str]]
-
-
 def called(writer: GraphWriter, texts: Sequence[Sequence[str]], names: Sequence[str]) -> list[str]:
-    """Turn statements, cut into parts, into a function; return the statements that call it.
+    """Turn statements, cut into parts, into functions; return the statements that call them.
 
-    The function returns those of the names `wanted` that the statements assign.
+    Of the names, those that the statements assign are known afterwards.
     """
     if not any(texts):
         return []
-    assigned = _assigned_in("\n".join(line for lines in texts for line in lines))
+    parts = _parts(writer, texts)
+    assigned = frozenset().union(*(part.assigned for part in parts))
     leaves = [name for name in dict.fromkeys(names) if name in assigned]
-    parts = _parts(writer, texts, leaves)
-    unit, enters = parts[0][:2] if len(parts) == 1 else _joined(writer, parts, None, leaves)
+    if len(parts) > 1:
+        return [*_in_frame(writer, parts, leaves), *_loads(writer, leaves)]
+    unit, enters = _function(writer, parts[0], leaves)
     writer.units[unit.name] = unit
     status = writer.name("status")
     call = f"{', '.join([status, *leaves])} = {unit.name}({', '.join(enters)})"
@@ -47,47 +58,65 @@ def whole(
     writer: GraphWriter, texts: Sequence[Sequence[str]], parameters: Sequence[str], returned: Sequence[str]
 ) -> Unit:
     """Return the function that runs all parts of the statements and takes all of `parameters`."""
-    return _joined(writer, _parts(writer, texts, returned), parameters, returned)[0]
+    parts = _parts(writer, texts)
+    if len(parts) == 1:
+        return _function(writer, parts[0], returned, parameters)[0]
+    lines = [*_in_frame(writer, parts, returned), *_loads(writer, returned)]
+    return _function(writer, _text(writer, lines), returned, parameters)[0]
 
 
-def _parts(writer: GraphWriter, texts: Sequence[Sequence[str]], returned: Sequence[str]) -> list[_Part]:
-    """Return one function for each part of the statements."""
-    inputs = {name for names in writer.input_names for name in names}
-    codes = writer.codes
-    parts: list[_Part] = []
-    needed = list(returned)
-    for lines in reversed(texts):
-        text = "\n".join(lines)
-        assigned = _assigned_in(text)
-        leaves = [name for name in dict.fromkeys(needed) if name in assigned]
-        used = dict.fromkeys(_NAME.findall("\n".join(line for line in lines if not line.lstrip().startswith("#"))))
-        known = [name for name in used if name not in assigned and (name in inputs or name in writer.local_names)]
-        enters = ["table", "frame", *(n for n in known if n not in {"table", "frame"})]
-        stop = ", ".join([r"\1", *(_zero(codes.get(n, "i8")) for n in leaves)])
-        body = [_STOP.sub(stop, line) for line in lines]
-        body.append(f"return {', '.join(['0', *leaves])}" if leaves else "return 0")
-        params = [(name, codes.get(name, "i8")) for name in enters]
-        uses = (*(u for n, u in writer.units.items() if n in used), *LIBRARY.used_by(text))
-        parts.append((make_kernel("part", params, body, uses), enters, leaves))
-        needed = [*(n for n in needed if n not in assigned), *enters]
-    parts.reverse()
-    return parts
+def _parts(writer: GraphWriter, texts: Sequence[Sequence[str]]) -> list[_Text]:
+    return [_text(writer, lines) for lines in texts]
 
 
-def _joined(
-    writer: GraphWriter, parts: Sequence[_Part], parameters: Sequence[str] | None, returned: Sequence[str]
+def _text(writer: GraphWriter, lines: Sequence[str]) -> _Text:
+    """Return a part with the names that it uses."""
+    text = "\n".join(line for line in lines if not line.lstrip().startswith("#"))
+    assigned = frozenset(name for group in _ASSIGNED.findall(text) for name in group.split(", "))
+    used = dict.fromkeys(_NAME.findall(text))
+    known = writer.local_names | {name for names in writer.input_names for name in names}
+    read = tuple(name for name in used if name not in assigned and name in known and name not in _ALWAYS)
+    units = (*(u for n, u in writer.units.items() if n in used), *LIBRARY.used_by(text))
+    return _Text(lines, assigned, read, units)
+
+
+def _function(
+    writer: GraphWriter, part: _Text, returned: Sequence[str], parameters: Sequence[str] | None = None
 ) -> tuple[Unit, list[str]]:
-    """Return the function that calls parts in order, and its parameters: by default, the names that the parts need."""
+    """Return the function of a part, and its parameters: by default, the names that it reads."""
     codes = writer.codes
-    lines = []
-    assigned: set[str] = set()
-    needed: dict[str, None] = {}
-    for unit, enters, leaves in parts:
-        needed.update((name, None) for name in enters if name not in assigned)
-        assigned.update(leaves)
-        targets = ", ".join(["status", *leaves])
-        stop = ["status", *(_zero(codes.get(n, "i8")) for n in returned)]
-        lines += [f"{targets} = {unit.name}({', '.join(enters)})", "if status != 0:", f"    return {', '.join(stop)}"]
-    lines.append(f"return {', '.join(['0', *returned])}")
-    names = list(needed) if parameters is None else list(parameters)
-    return make_kernel("graph", [(n, codes.get(n, "i8")) for n in names], lines, [unit for unit, _, _ in parts]), names
+    names = [*_ALWAYS, *part.read] if parameters is None else list(parameters)
+    stop = ", ".join([r"\1", *(_zero(codes.get(n, "i8")) for n in returned)])
+    body = [_STOP.sub(stop, line) for line in part.lines]
+    body.append(f"return {', '.join(['0', *returned])}")
+    return make_kernel("part", [(n, codes.get(n, "i8")) for n in names], body, part.units), names
+
+
+def _in_frame(writer: GraphWriter, parts: Sequence[_Text], leaves: Iterable[str]) -> list[str]:
+    """Return the statements that store what parts read, and call one after another; `leaves` are stored by them."""
+    needed = set(leaves)
+    calls: list[list[str]] = []
+    for part in reversed(parts):
+        later = [name for name in dict.fromkeys(_names(part)) if name in part.assigned and name in needed]
+        lines = [*_loads(writer, part.read), *part.lines, *_stores(writer, later)]
+        unit, _ = _function(writer, _Text(lines, part.assigned, (), part.units), ())
+        writer.units[unit.name] = unit
+        needed = needed.difference(part.assigned).union(part.read)
+        status = writer.name("status")
+        calls.append(
+            [f"{status} = {unit.name}({', '.join(_ALWAYS)})", f"if {status} != 0:", f"    return STOP({status})"]
+        )
+    return [*_stores(writer, sorted(needed)), *(line for call in reversed(calls) for line in call)]
+
+
+def _names(part: _Text) -> list[str]:
+    """Return the names that a part assigns, in the order of its text."""
+    return [name for group in _ASSIGNED.findall("\n".join(part.lines)) for name in group.split(", ")]
+
+
+def _loads(writer: GraphWriter, names: Iterable[str]) -> list[str]:
+    return [f"{name} = {writer.word(name)}" for name in names]
+
+
+def _stores(writer: GraphWriter, names: Iterable[str]) -> list[str]:
+    return [f"{writer.word(name)} = {name}" for name in names]

@@ -203,7 +203,8 @@ def _entry(
 ) -> Unit:
     """Return the function called from Python: it unpacks arrays, runs the graph, and wraps buffers as arrays."""
     params = [("table", "i8")]
-    lines = [f"frame = open_frame({writer.slots})"]
+    # Rounded up, so that the frame's address is aligned as blocks of Numba's runtime are.
+    lines = [f"frame = open_frame({writer.slots}, {-8 * (-writer.words // 8)})"]
     for i, (var, names) in enumerate(zip(fgraph.inputs, writer.input_names, strict=True)):
         storage, ndim = writer.storage(var), (len(names) - 1) // 2
         code = "b1" if storage.dtype == "bool" else storage.memory

@@ -30,8 +30,8 @@ class GraphWriter:
         The kernels they call, by name.
     codes
         The type code of every name that is not an int64.
-    slots
-        The number of buffers.
+    slots, words
+        The number of buffers, and of words of the frame that hold values between functions.
     constants, uses_blas
         The contents of the program's table: constants, and whether BLAS routines are among the addresses.
     input_names
@@ -60,6 +60,8 @@ class GraphWriter:
         self.units: dict[str, Unit] = {}
         self.codes: dict[str, str] = {}
         self.slots = 0
+        self.words = 0
+        self._words: dict[str, str] = {}
         self.values: dict[Variable, Value] = {}
         self.dying: frozenset[Variable] = frozenset()
         self.overwritten: set[int] = set()
@@ -266,6 +268,16 @@ class GraphWriter:
     def watch(self) -> str:
         """Return the expression of the address of the memory that loops check for an interrupt."""
         return f"as_i8(table)[{FIXED_WORDS - 1}]"
+
+    def word(self, name: str) -> str:
+        """Return the expression of the place in the frame that holds the value of a name between functions."""
+        if name not in self._words:
+            code = self.codes.get(name, "i8")
+            size = int(code[1:])
+            # They lie before the frame's address, the first one nearest to it; a value of two words is aligned.
+            self.words += 1 if size <= 8 else 2 + self.words % 2
+            self._words[name] = f"as_{code}(frame)[-{8 * self.words // size}]"
+        return self._words[name]
 
     def drop(self, slot: int) -> None:
         """Write the release of a buffer; in a loop, it is kept for the next step."""
