@@ -118,7 +118,7 @@ def test_generated_text_of_a_small_graph(link: Link) -> None:
 def test_backend_is_declared() -> None:
     assert BACKEND.name == "numba"
     assert BACKEND.unavailable() is None
-    assert set(BACKEND.exclude) == {"cxx_only", "BlasOpt", "local_careduce_fusion"}
+    assert set(BACKEND.exclude) == {"cxx_only", "BlasOpt"}
     assert "fusion" in BACKEND.capabilities
 
 

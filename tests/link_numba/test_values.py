@@ -8,7 +8,9 @@ import pytest
 import treadle.tensor as tt
 from tests.link_numba.conftest import Link
 from treadle.graph import FunctionGraph
+from treadle.link.numba.program import NumbaProgram
 from treadle.link.vm import PythonLinker
+from treadle.rewrite import rewrite_graph
 from treadle.tensor import SCALAR_OPS, Composite, DtypeError, Elemwise, Step, TensorType
 
 
@@ -104,6 +106,61 @@ def test_sums_keep_infinities_and_nans(link: Link) -> None:
     assert np.isnan(program(value)[0])
     value[1900] = np.nan
     assert all(np.isnan(r) for r in program(value))
+
+
+def _fused(link: Link, inputs: list[Any], outputs: list[Any]) -> NumbaProgram:
+    """Return the program of a graph whose reductions are fused."""
+    graph = FunctionGraph(inputs, outputs)
+    rewrite_graph(graph, include=("fusion",))
+    assert any(isinstance(node.op, tt.FusedReduction) for node in graph.apply_nodes)
+    return link(graph.inputs, graph.outputs)
+
+
+def test_sums_of_functions_are_as_accurate_as_sums_and_store_nothing(link: Link) -> None:
+    x = tt.fmatrix("x")
+    program = _fused(link, [x], [(x * np.float32(3) + np.float32(0.5)).sum()])
+    assert program.source.count("= new(frame, ") == program.source.count("= new(frame, 1, 4)") == 1
+    value = np.random.default_rng(0).random((3, 1_000_003), dtype="float32")
+    elements = value * np.float32(3) + np.float32(0.5)
+    exact = elements.astype("float64").sum()
+    for layout in (value, np.asfortranarray(value), value[:, ::-1]):
+        assert abs(program(layout)[0] - exact) / exact < 2e-7
+
+
+def test_sums_of_functions_keep_infinities_and_nans(link: Link) -> None:
+    x = tt.dvector("x")
+    program = _fused(link, [x], [(x * 2 + 1).sum(), (x * 3 - 1).max()])
+    value = np.zeros(2000)
+    value[700] = np.inf
+    assert [float(r) for r in program(value)] == [np.inf, np.inf]
+    value[900] = -np.inf
+    assert np.isnan(program(value)[0])
+    value[1900] = np.nan
+    assert all(np.isnan(r) for r in program(value))
+
+
+@pytest.mark.parametrize("axes", [(0,), (1,), (2,), (0, 1), (1, 2), (0, 2), (0, 1, 2)])
+def test_functions_are_stored_and_reduced_over_any_axes_in_one_loop(link: Link, axes: tuple[int, ...]) -> None:
+    x, y = tt.dtensor3("x"), tt.dtensor3("y")
+    z = x * y + 0.5
+    program = _fused(link, [x, y], [z, z.sum(axis=axes), z.max(axis=axes)])
+    random = np.random.default_rng(1)
+    for a, b in (((4, 5, 700), (4, 5, 700)), ((4, 1, 7), (1, 5, 7)), ((2, 3, 1), (2, 3, 1300))):
+        first, second = random.normal(size=a), random.normal(size=b)
+        wanted = first * second + 0.5
+        stored, total, top = program(first, second)
+        np.testing.assert_array_equal(stored, wanted)
+        np.testing.assert_allclose(total, wanted.sum(axis=axes), rtol=1e-12, atol=1e-12)
+        np.testing.assert_array_equal(top, wanted.max(axis=axes))
+
+
+def test_an_array_of_one_number_gets_memory_only_where_it_is_needed(link: Link) -> None:
+    x, s = tt.dvector("x"), tt.dscalar("s")
+    row = tt.expand_dims(s * 2, 0)
+    assert "new(frame, 2" not in link([x, s], [x * row]).source
+    results = link([x, s], [x * row, row, tt.concatenate([row, x])])(np.ones(2), np.array(3.0))
+    for got, want in zip(results, ([6.0, 6.0], [6.0], [6.0, 1.0, 1.0]), strict=True):
+        np.testing.assert_array_equal(got, want)
 
 
 def test_repeated_positions_are_added_each_time(link: Link) -> None:

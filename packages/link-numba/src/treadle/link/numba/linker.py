@@ -81,7 +81,7 @@ class NumbaLinker(TableLinker):
     def check(self, node: Apply) -> None:
         """Refuse a node that has no rule, or a dtype that is not supported."""
         from treadle.link.numba.lower.elementwise.elemwise import refusal
-        from treadle.tensor import Elemwise, tensors
+        from treadle.tensor import Elemwise, FusedReduction, tensors
 
         self.refuse(self.inside(node))
         family = TABLE.rule(node).__module__
@@ -89,8 +89,8 @@ class NumbaLinker(TableLinker):
         if is_own_module(family) and not getattr(sys.modules[family], "TAKES_COMPLEX", False):
             refused = [v.type.dtype for v in tensors((*node.inputs, *node.outputs)) if v.type.numpy_dtype.kind == "c"]
             reason = reason or (f"{type(node.op).__name__} is not lowered for {refused[0]}" if refused else "")
-        if not reason and isinstance(node.op, Elemwise):
-            reason = refusal(node.op, node)
+        if not reason and isinstance(node.op, Elemwise | FusedReduction):
+            reason = refusal(node.op if isinstance(node.op, Elemwise) else node.op.elementwise, node)
         if reason:
             raise Unsupported(reason)
 

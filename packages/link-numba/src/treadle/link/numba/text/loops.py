@@ -91,12 +91,9 @@ def elementwise(
     """
     every = [*arrays, *outputs]
     last = ndim - 1
-    before = [f"{a.name}_q = {offset(a, range(last))}" for a in every]
-    loads: list[str] = []
-    for a in arrays:
-        load = f"{a.name}_x = " + a.storage.loaded(f"{a.name}[{_at(a, last)}]")
-        (before if a.still[last] else loads).append(load)
-    stores = [f"{o.name}[{_at(o, last)}] = " + o.storage.stored(f"{o.name}_x") for o in outputs]
+    loads, before = loads_of(arrays, last)
+    before = [*(f"{a.name}_q = {offset(a, range(last))}" for a in every), *before]
+    stores = stores_of(outputs, last)
     lines = [*(["bad = 0"] if checks else []), *merging(every, ndim)]
     lines += nest(ndim, before, [*loads, *body, *stores])
     lines.append("return bad" if checks else "return 0")
@@ -104,7 +101,23 @@ def elementwise(
     return make_kernel(stem, params, lines, LIBRARY.used_by("\n".join(lines)))
 
 
-def _at(a: Array, last: int) -> str:
+def loads_of(arrays: Sequence[Array], last: int) -> tuple[list[str], list[str]]:
+    """Return the statements that read the elements, in the innermost loop and before it."""
+    loads: list[str] = []
+    before: list[str] = []
+    for a in arrays:
+        load = f"{a.name}_x = " + a.storage.loaded(f"{a.name}[{at(a, last)}]")
+        (before if a.still[last] else loads).append(load)
+    return loads, before
+
+
+def stores_of(outputs: Sequence[Array], last: int) -> list[str]:
+    """Return the statements that write the elements of the results."""
+    return [f"{o.name}[{at(o, last)}] = " + o.storage.stored(f"{o.name}_x") for o in outputs]
+
+
+def at(a: Array, last: int) -> str:
+    """Return the position of an element in the innermost loop."""
     return f"{a.name}_q" if a.still[last] else f"{a.name}_q + d{last} * {a.stride(last)}"
 
 

@@ -46,7 +46,7 @@ def called(writer: GraphWriter, texts: Sequence[Sequence[str]], names: Sequence[
     assigned = frozenset().union(*(part.assigned for part in parts))
     leaves = [name for name in dict.fromkeys(names) if name in assigned]
     if len(parts) > 1:
-        return [*_in_frame(writer, parts, leaves), *_loads(writer, leaves)]
+        return [*_in_frame(writer, parts, leaves), *map(writer.loaded, leaves)]
     unit, enters = _function(writer, parts[0], leaves)
     writer.units[unit.name] = unit
     status = writer.name("status")
@@ -61,7 +61,7 @@ def whole(
     parts = _parts(writer, texts)
     if len(parts) == 1:
         return _function(writer, parts[0], returned, parameters)[0]
-    lines = [*_in_frame(writer, parts, returned), *_loads(writer, returned)]
+    lines = [*_in_frame(writer, parts, returned), *map(writer.loaded, returned)]
     return _function(writer, _text(writer, lines), returned, parameters)[0]
 
 
@@ -98,7 +98,7 @@ def _in_frame(writer: GraphWriter, parts: Sequence[_Text], leaves: Iterable[str]
     calls: list[list[str]] = []
     for part in reversed(parts):
         later = [name for name in dict.fromkeys(_names(part)) if name in part.assigned and name in needed]
-        lines = [*_loads(writer, part.read), *part.lines, *_stores(writer, later)]
+        lines = [*map(writer.loaded, part.read), *part.lines, *map(writer.stored, later)]
         unit, _ = _function(writer, _Text(lines, part.assigned, (), part.units), ())
         writer.units[unit.name] = unit
         needed = needed.difference(part.assigned).union(part.read)
@@ -106,17 +106,9 @@ def _in_frame(writer: GraphWriter, parts: Sequence[_Text], leaves: Iterable[str]
         calls.append(
             [f"{status} = {unit.name}({', '.join(_ALWAYS)})", f"if {status} != 0:", f"    return STOP({status})"]
         )
-    return [*_stores(writer, sorted(needed)), *(line for call in reversed(calls) for line in call)]
+    return [*map(writer.stored, sorted(needed)), *(line for call in reversed(calls) for line in call)]
 
 
 def _names(part: _Text) -> list[str]:
     """Return the names that a part assigns, in the order of its text."""
     return [name for group in _ASSIGNED.findall("\n".join(part.lines)) for name in group.split(", ")]
-
-
-def _loads(writer: GraphWriter, names: Iterable[str]) -> list[str]:
-    return [f"{name} = {writer.word(name)}" for name in names]
-
-
-def _stores(writer: GraphWriter, names: Iterable[str]) -> list[str]:
-    return [f"{writer.word(name)} = {name}" for name in names]

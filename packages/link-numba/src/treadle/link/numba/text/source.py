@@ -131,7 +131,7 @@ class _Blocks:
         if branches is None:
             rule = self._rule(node)
             returned = rule(node.op, node, writer)
-            if returned is not None or not all(out in writer.values for out in node.outputs):
+            if returned is not None or not all(out in writer.values or out in writer.numbers for out in node.outputs):
                 raise _rule_error(rule, node, returned)
         else:
             arms = [self._arm(block) for block in branches]

@@ -38,6 +38,8 @@ class GraphWriter:
         Names of each input's address, lengths and strides.
     values
         The value of each variable that is still needed.
+    numbers
+        Arrays of one element, which get memory only where a rule asks for their `value`; each with its element.
     dying
         The variables that the node being written uses last.
     overwritten
@@ -63,6 +65,7 @@ class GraphWriter:
         self.words = 0
         self._words: dict[str, str] = {}
         self.values: dict[Variable, Value] = {}
+        self.numbers: dict[Variable, ScalarValue] = {}
         self.dying: frozenset[Variable] = frozenset()
         self.overwritten: set[int] = set()
         self.places: dict[Variable, Callable[[Sequence[str]], ArrayValue]] = {}
@@ -79,7 +82,12 @@ class GraphWriter:
     def value(self, var: Variable) -> Value:
         """Return the value of a variable; code that reads inputs and constants is written when they are first used."""
         value = self.values.get(var)
-        if value is None:
+        number = self.numbers.get(var)
+        if value is None and number is not None:
+            value = self.allocate(["1"] * var.type.ndim, number.storage)  # type: ignore[attr-defined]  # a tensor
+            self.add(f"as_{number.storage.memory}({value.address})[0] = {number.storage.stored(number.text)}")
+            self.values[var] = value
+        elif value is None:
             # In a loop, inputs and constants are read before the first step.
             lines, self.lines = self.lines, self.lines if self.head is None else self.head
             value = self._input(var) if var in self._inputs else self._constant(var)
@@ -131,6 +139,10 @@ class GraphWriter:
             msg = f"numba: {var} is an array, a scalar was expected. Check the rank in the rule."
             raise TypeError(msg)
         return value.text if dtype is None else converted(value.text, value.storage.dtype, dtype)
+
+    def bind_number(self, var: Variable, number: ScalarValue) -> None:
+        """Set the value of an array of one element; it gets memory where a rule asks for it."""
+        self.numbers[var] = number
 
     def bind(self, var: Variable, value: Value) -> None:
         """Set the value of a variable."""
@@ -269,10 +281,19 @@ class GraphWriter:
         """Return the expression of the address of the memory that loops check for an interrupt."""
         return f"as_i8(table)[{FIXED_WORDS - 1}]"
 
-    def word(self, name: str) -> str:
-        """Return the expression of the place in the frame that holds the value of a name between functions."""
+    def loaded(self, name: str) -> str:
+        """Return the statement that reads a name from its place in the frame, where functions hand on values."""
+        place = self._place(name)
+        return f"{name} = {place} != 0" if self.codes.get(name) == "b1" else f"{name} = {place}"
+
+    def stored(self, name: str) -> str:
+        """Return the statement that writes a name to its place in the frame."""
+        value = f"u1({name})" if self.codes.get(name) == "b1" else name
+        return f"{self._place(name)} = {value}"
+
+    def _place(self, name: str) -> str:
         if name not in self._words:
-            code = self.codes.get(name, "i8")
+            code = self.codes.get(name, "i8").replace("b", "u")
             size = int(code[1:])
             # They lie before the frame's address, the first one nearest to it; a value of two words is aligned.
             self.words += 1 if size <= 8 else 2 + self.words % 2
@@ -324,17 +345,8 @@ class GraphWriter:
             Whether the body sets ``bad`` to a status for invalid values.
         """
         dims = outputs[0][1].dims
-        arrays: list[Array] = []
-        scalars: list[tuple[str, str]] = []
-        scalar_arguments: list[str] = []
-        arguments = list(dims)
-        for name, value in inputs:
-            if isinstance(value, ScalarValue):
-                scalars.append((f"{name}_x", value.storage.code))
-                scalar_arguments.append(value.text)
-                continue
-            arrays.append(Array(name, value.storage, still_where(value, dims)))
-            arguments += arrays[-1].arguments(value.address, self.strides_in(value, dims))
+        arrays, scalars, array_arguments, scalar_arguments = self.operands(inputs, dims)
+        arguments = [*dims, *array_arguments]
         written = []
         start = []
         for name, value in outputs:
@@ -346,6 +358,23 @@ class GraphWriter:
                 start.append(f"{name}_x = " + value.storage.loaded(f"{name}[{name}_q + d{last} * {name}_s{last}]"))
         unit = elementwise(stem, len(dims), arrays, scalars, written, [*start, *body], checks)
         self.call(unit, [*arguments, *scalar_arguments], checked=checks)
+
+    def operands(
+        self, inputs: Sequence[tuple[str, Value]], dims: Sequence[str]
+    ) -> tuple[list[Array], list[tuple[str, str]], list[str], list[str]]:
+        """Return the operands of a loop nest: arrays, numbers with their type codes, and the arguments of both."""
+        arrays: list[Array] = []
+        scalars: list[tuple[str, str]] = []
+        array_arguments: list[str] = []
+        scalar_arguments: list[str] = []
+        for name, value in inputs:
+            if isinstance(value, ScalarValue):
+                scalars.append((f"{name}_x", value.storage.code))
+                scalar_arguments.append(value.text)
+                continue
+            arrays.append(Array(name, value.storage, still_where(value, dims)))
+            array_arguments += arrays[-1].arguments(value.address, self.strides_in(value, dims))
+        return arrays, scalars, array_arguments, scalar_arguments
 
     def copy_into(self, target: ArrayValue, source: Value) -> None:
         """Write that a value is copied into an array, converted and broadcast."""

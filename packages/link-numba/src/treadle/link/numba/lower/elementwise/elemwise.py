@@ -105,7 +105,7 @@ def lower_elemwise(op: Elemwise, node: TensorNode, writer: GraphWriter) -> None:
 
 def as_operand(writer: GraphWriter, var: TensorVariable) -> Value:
     """Return an operand; an array that has one element by its type becomes a scalar, which is read before the loop."""
-    value = writer.value(var)
+    value = writer.numbers.get(var) or writer.value(var)
     if isinstance(value, ArrayValue) and all(n == "1" for n in value.dims):
         text = value.storage.loaded(f"as_{value.storage.memory}({value.address})[0]")
         return ScalarValue(writer.let(text, code=value.storage.code), value.storage)

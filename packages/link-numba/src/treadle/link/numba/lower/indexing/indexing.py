@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from treadle.link.numba.dtypes import Storage
-from treadle.link.numba.lower.reductions.reduction import combined
 from treadle.link.numba.lower.shapes.broadcasting import padded
 from treadle.link.numba.status import INDEX, SHAPE, VALUE
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.text.library import LIBRARY
 from treadle.link.numba.text.loops import Array, lengths, nest
+from treadle.link.numba.text.reducing import combined
 from treadle.link.numba.text.unit import Unit, indented, make_kernel
 from treadle.link.numba.text.values import ArrayValue, ScalarValue, Value, is_literal
 from treadle.link.numba.text.writer import GraphWriter

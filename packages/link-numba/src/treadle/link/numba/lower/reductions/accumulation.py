@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from treadle.link.numba.dtypes import STORAGES, Storage, converted
-from treadle.link.numba.lower.reductions.reduction import combined
 from treadle.link.numba.status import SHAPE
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.text.library import LIBRARY
 from treadle.link.numba.text.loops import Array, lengths, offset
+from treadle.link.numba.text.reducing import combined
 from treadle.link.numba.text.unit import Unit, indented, make_kernel
 from treadle.link.numba.text.values import ArrayValue
 from treadle.link.numba.text.writer import GraphWriter

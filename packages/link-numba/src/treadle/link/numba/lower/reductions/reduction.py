@@ -4,56 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from treadle.link.numba.dtypes import STORAGES, Storage, converted
 from treadle.link.numba.status import VALUE
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.text.library import LIBRARY
 from treadle.link.numba.text.loops import Array, lengths, merging, nest, offset
+from treadle.link.numba.text.reducing import Reduced, combined, identity, reducing
 from treadle.link.numba.text.unit import Unit, indented, make_kernel
-from treadle.link.numba.text.values import ArrayValue, ScalarValue, is_literal, product
+from treadle.link.numba.text.values import ArrayValue, ScalarValue, Value, is_literal, product
 from treadle.link.numba.text.writer import GraphWriter
 from treadle.tensor import ArgReduction, Reduction, TensorNode, TensorVariable
 
 # The rules take complex numbers too.
 TAKES_COMPLEX = True
-
-
-def identity(kind: str, storage: Storage) -> str:
-    """Return the value that a reduction starts from, as an expression."""
-    if kind in {"sum", "any"}:
-        return "False" if storage.kind == "b" else f"{storage.code}(0)"
-    if kind in {"prod", "all"}:
-        return "True" if storage.kind == "b" else f"{storage.code}(1)"
-    if storage.kind == "b":
-        return "False" if kind == "max" else "True"
-    if storage.kind == "f":
-        return f"{storage.code}({'-' if kind == 'max' else ''}INF)"
-    info = np.iinfo(storage.dtype)
-    return f"{storage.code}({info.min if kind == 'max' else info.max})"
-
-
-def combined(kind: str, storage: Storage, a: str, b: str) -> str:
-    """Return the expression that combines two elements."""
-    if kind in {"all", "any"} or storage.kind == "b":
-        return f"{a} {'|' if kind in {'any', 'sum', 'max'} else '&'} {b}"
-    if storage.kind == "c":
-        return f"{a} + {b}" if kind == "sum" else f"mul_{storage.code}({a}, {b})"
-    if storage.kind == "f":
-        return {
-            "sum": f"{a} + {b}",
-            "prod": f"mul_any({a}, {b})",
-            "max": f"larger({a}, {b})",
-            "min": f"smaller({a}, {b})",
-        }[kind]
-    text = {
-        "sum": f"{a} + {b}",
-        "prod": f"{a} * {b}",
-        "max": f"pick({a} > {b}, {a}, {b})",
-        "min": f"pick({a} < {b}, {a}, {b})",
-    }[kind]
-    return f"{storage.code}({text})"
 
 
 def accumulation(kind: str, ndim: int, source: Storage, inner: str) -> Unit:
@@ -149,13 +112,87 @@ def lower_reduction(op: Reduction, node: TensorNode, writer: GraphWriter) -> Non
     dims = [value.dims[d] for d in kept]
     if op.kind in {"max", "min"} and op.axes:
         refuse_empty(writer, [value.dims[d] for d in op.axes], dims)
-    # Sums of float16 are accumulated in float32.
-    inner = "float32" if op.acc_dtype == "float16" else op.acc_dtype
+    if not kept:
+        reduce_elements(
+            writer, op.kind, [("x", value)], value.dims, [], [], [(op, out, "x_x", value.storage.dtype)], op.axes
+        )
+        return
+    inner = _working_dtype(op)
     result = cleared(writer, dims or ["1"], inner, op.kind)
     own = iter(result.strides)
     strides = ["0" if d in op.axes else next(own) for d in range(value.ndim)]
     accumulate(writer, op.kind, value, result, strides, inner)
     bind_result(writer, out, result, inner)
+
+
+def _working_dtype(op: Reduction) -> str:
+    """Return the dtype that a reduction works in: sums of float16 are accumulated in float32."""
+    return "float32" if op.acc_dtype == "float16" else op.acc_dtype
+
+
+def reduce_elements(
+    writer: GraphWriter,
+    stem: str,
+    inputs: Sequence[tuple[str, Value]],
+    dims: Sequence[str],
+    outputs: Sequence[tuple[str, ArrayValue]],
+    body: Sequence[str],
+    reductions: Sequence[tuple[Reduction, TensorVariable, str, str]],
+    axes: Sequence[int],
+    checks: bool = False,
+) -> None:
+    """Write a call of the kernel that computes elements and reduces them over axes, and bind the results.
+
+    Parameters
+    ----------
+    stem, inputs, outputs, body, checks
+        As for `GraphWriter.run_elementwise`; `outputs` are stored as a whole.
+    dims
+        The lengths that the operands are broadcast to.
+    reductions
+        Each with its result, its element as an expression over the body's variables, and the element's dtype.
+    axes
+        What all of them reduce.
+    """
+    ndim = len(dims)
+    kept = [d for d in range(ndim) if d not in axes]
+    arrays, scalars, arguments, scalar_arguments = writer.operands(inputs, dims)
+    written = [Array(name, value.storage, (False,) * ndim) for name, value in outputs]
+    for array, (_, value) in zip(written, outputs, strict=True):
+        arguments += array.arguments(value.address, value.strides)
+    reduced = []
+    for k, (op, _, text, dtype) in enumerate(reductions):
+        inner = _working_dtype(op)
+        reduced.append(Reduced(f"r{k}", op.kind, STORAGES[inner], converted(text, dtype, inner)))
+    unit = reducing(stem, ndim, axes, arrays, scalars, written, body, reduced, checks)
+    if kept:
+        ends = kept == list(range(len(kept)))
+        results = []
+        for r in reduced:
+            shape = [dims[d] for d in kept]
+            results.append(
+                writer.allocate(shape, r.storage) if ends else cleared(writer, shape, r.storage.dtype, r.kind)
+            )
+            own = iter(results[-1].strides)
+            strides = ["0" if d in axes else next(own) for d in range(ndim)]
+            arguments += Array(r.name, r.storage, tuple(d in axes for d in range(ndim))).arguments(
+                results[-1].address, strides
+            )
+        writer.call(unit, [*dims, *arguments, *scalar_arguments], checked=checks)
+        for (_, out, _, _), r, result in zip(reductions, reduced, results, strict=True):
+            bind_result(writer, out, result, r.storage.dtype)
+        return
+    writer.units[unit.name] = unit
+    bad = [writer.name("bad")] if checks else []
+    names = [writer.name() for _ in reduced]
+    for name, r in zip(names, reduced, strict=True):
+        if r.storage.code != "i8":
+            writer.codes[name] = r.storage.code
+    writer.add(f"{', '.join([*bad, *names])} = {unit.name}({', '.join([*dims, *arguments, *scalar_arguments])})")
+    for name in bad:
+        writer.stop_if(f"{name} != 0", VALUE)
+    for (_, out, _, _), name, r in zip(reductions, names, reduced, strict=True):
+        writer.bind_scalar(out, converted(name, r.storage.dtype, out.type.dtype))
 
 
 def refuse_empty(writer: GraphWriter, reduced: Sequence[str], kept: Sequence[str]) -> None:

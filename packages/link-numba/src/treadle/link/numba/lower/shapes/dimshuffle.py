@@ -20,12 +20,10 @@ def lower_dimshuffle(op: DimShuffle, node: TensorNode, writer: GraphWriter) -> N
     (x,), (out,) = node.inputs, node.outputs
     value = writer.value(x)
     if isinstance(value, ScalarValue):
-        if not op.order:
+        if op.order:
+            writer.bind_number(out, value)
+        else:
             writer.bind(out, value)
-            return
-        result = writer.new_output(out, ["1"] * len(op.order))
-        text = value.storage.stored(value.text)
-        writer.add(f"as_{value.storage.memory}({result.address})[0] = {text}")
         return
     for d in op.dropped:
         if value.dims[d] != "1":

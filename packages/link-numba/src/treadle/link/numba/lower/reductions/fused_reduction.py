@@ -1,0 +1,40 @@
+"""Fused reductions: one loop over the elements, of which only results are stored."""
+
+from __future__ import annotations
+
+from treadle.link.numba.lower.elementwise.elemwise import as_operand, body_of
+from treadle.link.numba.lower.reductions.reduction import reduce_elements, refuse_empty
+from treadle.link.numba.scalars import can_fail, takes
+from treadle.link.numba.table import TABLE
+from treadle.link.numba.text.values import ArrayValue
+from treadle.link.numba.text.writer import GraphWriter
+from treadle.tensor import FusedReduction, TensorNode
+
+# The rules take complex numbers too.
+TAKES_COMPLEX = True
+
+
+@TABLE.register(FusedReduction)
+def lower_fused_reduction(op: FusedReduction, node: TensorNode, writer: GraphWriter) -> None:
+    """Write the kernel of the functions with the reductions of their results."""
+    composite = op.elementwise.expanded(node, takes)
+    operands = [as_operand(writer, v) for v in node.inputs]
+    arrays = [x for x in operands if isinstance(x, ArrayValue)]
+    ndim = node.inputs[0].type.ndim
+    known = op.elementwise.make_node(*node.inputs).outputs[0].type.shape
+    dims = writer.broadcast_dims([x.dims for x in arrays], known) if arrays else ("1",) * ndim
+    if any(r is not None and r.kind in {"max", "min"} for r in op.reductions):
+        refuse_empty(writer, [dims[d] for d in op.axes], [dims[d] for d in range(ndim) if d not in op.axes])
+    lines, results, _ = body_of(composite, [(f"x{i}_x", x.storage.dtype) for i, x in enumerate(operands)])
+    dtypes = [composite.value_dtypes[i] for i in composite.outputs]
+    outputs = []
+    reductions = []
+    for i, (out, reduction, text, dtype) in enumerate(zip(node.outputs, op.reductions, results, dtypes, strict=True)):
+        if reduction is None:
+            outputs.append((f"o{i}", writer.new_output(out, dims)))
+            lines.append(f"o{i}_x = {text}")
+        else:
+            reductions.append((reduction, out, text, dtype))
+    inputs = [(f"x{i}", x) for i, x in enumerate(operands)]
+    checks = any(map(can_fail, composite.steps))
+    reduce_elements(writer, "fused_sum", inputs, dims, outputs, lines, reductions, op.axes, checks)
