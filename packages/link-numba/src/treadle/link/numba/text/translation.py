@@ -17,6 +17,7 @@ from treadle.link.numba.text.emission import BeyondError, Target, emit
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import llvmlite.binding as llvm
     from llvmlite import ir
     from numba.core.dispatcher import Dispatcher
     from numba.core.types import Type as NumbaType
@@ -37,6 +38,10 @@ class PartLibrary(JITCodeLibrary):  # type: ignore[misc]  # numba has no types
             if not function.is_declaration and self.stays_apart and "NRT" not in function.name:
                 function.attributes.add("noinline")
         super().add_ir_module(ir_module)
+
+    def _optimize_functions(self, ll_module: llvm.ModuleRef) -> None:
+        """Leave them as they are: they are optimised once, with their caller."""
+        ll_module.data_layout = self._codegen._data_layout
 
     def _optimize_final_module(self) -> None:
         pass
