@@ -190,9 +190,9 @@ def _instruction(name: str, nin: int = 1) -> Intrinsic:
 
 
 def _libm(name: str, code: str) -> Intrinsic:
-    """A function of the C library's libm; it carries the name of its vector form, which LLVM then uses in loops."""
+    """A function of the C library's libm; it carries the names of its vector forms, which LLVM then uses in loops."""
     symbol = name if code == "f8" else f"{name}f"
-    vector = VECTOR_MATH.form(symbol)
+    forms = VECTOR_MATH.of(symbol)
     kind = TYPES[code]
 
     def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
@@ -204,9 +204,11 @@ def _libm(name: str, code: str) -> Intrinsic:
             function.attributes.add("nounwind")
             # llvmlite checks the names of attributes and knows only some; the set itself takes any text.
             set.add(function.attributes, "memory(none)")
-            if vector is not None:
-                set.add(function.attributes, f'"vector-function-abi-variant"="{vector.symbol}({vector.symbol})"')
-                _declare_vector_form(module, vector.symbol, ir.VectorType(element, vector.lanes), len(args))
+            if forms:
+                variants = ",".join(f"{form.symbol}({form.symbol})" for form in forms)
+                set.add(function.attributes, f'"vector-function-abi-variant"="{variants}"')
+            for form in forms:
+                _declare_vector_form(module, form.symbol, ir.VectorType(element, form.lanes), len(args))
         return builder.call(function, args)
 
     return _primitive(write, kind, *[kind] * (2 if name in {"pow", "atan2", "fmod", "hypot", "nextafter"} else 1))

@@ -1,4 +1,4 @@
-"""Which vector forms of libm's functions this machine has: glibc's libmvec, for processors with AVX2."""
+"""Which vector forms of libm's functions this machine has: glibc's libmvec, for processors with AVX2 or AVX-512."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ ONE = (
     "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc",
 )  # fmt: skip
 TWO = ("pow", "atan2")
+SETS = (("avx512f", "e", 8), ("avx2", "d", 4))
 # Left out: wrong by four units in the last place for some numbers.
 INACCURATE = frozenset({"erff"})
 
@@ -35,26 +36,34 @@ class VectorMath:
 
     def __init__(self) -> None:
         self._lock = new_lock()
-        self._forms: Mapping[str, VectorForm] | None = None
+        self._forms: Mapping[str, tuple[VectorForm, ...]] | None = None
 
-    def forms(self) -> Mapping[str, VectorForm]:
+    def forms(self) -> Mapping[str, tuple[VectorForm, ...]]:
         """Return all forms by the scalar function's name; the library is then loaded for compiled code."""
         with self._lock:
             if self._forms is None:
                 self._forms = _probe()
         return self._forms
 
-    def form(self, symbol: str) -> VectorForm | None:
-        """Return the form of one function, or None."""
-        return self.forms().get(symbol)
+    def of(self, symbol: str) -> tuple[VectorForm, ...]:
+        """Return the forms of one function, those for the widest vectors first."""
+        return self.forms().get(symbol, ())
+
+    @property
+    def width(self) -> int:
+        """The number of bits of the widest vectors that there are functions on; 0 if there are none."""
+        return max((64 * form.lanes for form in self.of("exp")), default=0)
 
     def stamp(self) -> str:
         """Return a text for cache keys: code that calls a function can only be loaded where it exists."""
-        return " ".join(form.symbol for form in self.forms().values())
+        return " ".join(form.symbol for forms in self.forms().values() for form in forms)
 
 
-def _probe() -> dict[str, VectorForm]:
-    if not llvm.get_host_cpu_features().get("avx2"):
+def _probe() -> dict[str, tuple[VectorForm, ...]]:
+    features = llvm.get_host_cpu_features()
+    # The letter of an instruction set in the names of vector functions, and its lanes of eight bytes.
+    sets = [(letter, lanes) for feature, letter, lanes in SETS if features.get(feature)]
+    if not sets:
         return {}
     try:
         library = ctypes.CDLL(LIBRARY)
@@ -63,10 +72,11 @@ def _probe() -> dict[str, VectorForm]:
     forms = {}
     for names, mark in ((ONE, "v"), (TWO, "vv")):
         for name in names:
-            for symbol, lanes in ((name, 4), (f"{name}f", 8)):
-                vector = f"_ZGVdN{lanes}{mark}_{symbol}"
-                if symbol not in INACCURATE and hasattr(library, vector):
-                    forms[symbol] = VectorForm(vector, lanes)
+            for symbol, part in ((name, 1), (f"{name}f", 2)):
+                vectors = [VectorForm(f"_ZGV{x}N{n * part}{mark}_{symbol}", n * part) for x, n in sets]
+                present = tuple(form for form in vectors if hasattr(library, form.symbol))
+                if present and symbol not in INACCURATE:
+                    forms[symbol] = present
     if forms:
         llvm.load_library_permanently(LIBRARY)
     return forms

@@ -25,6 +25,7 @@ from numba.core.typing.templates import Signature
 from numba.extending import _Intrinsic
 
 from treadle.link.numba.primitives import PRIMITIVES, TYPES
+from treadle.link.numba.routines.vector_math import VECTOR_MATH
 from treadle.link.numba.text.unit import Unit
 
 Write = Callable[[ir.IRBuilder], ir.Value]
@@ -560,6 +561,9 @@ def emit(
     # A kernel is not inlined, so that optimisation time grows only linearly with the number of kernels.
     if unit.is_kernel or unit.is_inlined:
         plain.attributes.add("noinline" if unit.is_kernel else "alwaysinline")
+    if VECTOR_MATH.width:
+        # LLVM would choose vectors of half the size on processors that slow down with whole ones; functions gain more.
+        set.add(plain.attributes, f'"prefer-vector-width"="{VECTOR_MATH.width}"')
     for argument in plain.args:
         if isinstance(argument.type, ir.PointerType):
             argument.add_attribute("noalias")
