@@ -1,6 +1,7 @@
 """Functions of generated code for buffers: a frame has a slot for each, which holds a block of Numba's runtime or 0.
 
-Before the slots a frame has words for the values that functions of one program hand on to each other.
+Before the slots a frame has words: the address of the pool of large blocks, and the values that functions of one
+program hand on to each other.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ def new(frame, slot, nbytes):  # i8 i8 i8
             return buffer_data(made)
         buffer_free(made)
         table[slot] = 0
-    made = buffer_new(nbytes)
+    made = block_new(frame, nbytes)
     if made == 0:
         return 0
     table[slot] = made
@@ -33,7 +34,7 @@ def grow(frame, slot, used, nbytes):  # i8 i8 i8 i8
     # Replaces the buffer of the slot by a larger one and copies the used part; returns 0 if memory runs out.
     made = 0
     if nbytes >= used:
-        made = buffer_new(nbytes)
+        made = block_new(frame, nbytes)
     if made == 0:
         return 0
     table = as_i8(frame)
@@ -62,14 +63,15 @@ def take(frame, slot):  # i8 i8
         made = buffer_new(8)
     return made
 
-def open_frame(count, words):  # i8 i8
-    # The words come first, so that the frame's address is that of the slots.
+def open_frame(count, words, pool):  # i8 i8 i8
+    # The words come first, so that the frame's address is that of the slots; next to it stands the pool's address.
     made = buffer_new(8 * (words + count) + 8)
     if made == 0:
         return 0
     frame = buffer_data(made) + 8 * words
     table = as_i8(frame)
     table[0] = made
+    table[-1] = pool
     for slot in range(1, count + 1):
         table[slot] = 0
     return frame

@@ -26,6 +26,8 @@ from treadle.link.numba.routines.vector_math import VECTOR_MATH
 from treadle.link.numba.text.unit import Unit
 
 CAPACITY = 4096
+# The modules that machine code depends on besides its text.
+_OWN = ("primitives.py", "routines/memory.py", "compiler.py", "text/emission.py", "text/translation.py")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,13 @@ class UnitCompiler:
             folder = Path(__file__).parent
             own = [
                 (folder / name).read_bytes()
-                for name in ("primitives.py", "compiler.py", "text/emission.py", "text/translation.py")
+                for name in (
+                    "primitives.py",
+                    "routines/memory.py",
+                    "compiler.py",
+                    "text/emission.py",
+                    "text/translation.py",
+                )
             ]
             machine = repr(numba.core.registry.cpu_target.target_context.codegen().magic_tuple())
             versions = f"{numba.__version__} {llvmlite.__version__} {sys.version}"

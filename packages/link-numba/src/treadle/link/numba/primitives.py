@@ -21,6 +21,7 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
 from treadle.config import new_lock
+from treadle.link.numba.routines import memory
 from treadle.link.numba.routines.externals import EXTERNALS
 from treadle.link.numba.routines.lapack import ROUTINES
 from treadle.link.numba.routines.special import SPECIAL
@@ -43,7 +44,6 @@ TYPES: dict[str, NumbaType] = {
 _COMPLEX = {"f4": "c8", "f8": "c16"}
 _REAL = {"c8": "f4", "c16": "f8"}
 ITEMSIZE = {code: int(code[1:]) for code in TYPES}
-ALIGNMENT = 64
 _WORD = ir.IntType(64)
 
 
@@ -134,30 +134,6 @@ def _wrap(code: str, ndim: str) -> Intrinsic:
         return array._getvalue()
 
     return _primitive(write, kind, types.int64, None)
-
-
-# Buffers: reference-counted blocks of Numba's runtime, as integers, so that an array can own one; 0 is none.
-
-
-def _buffer_new(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
-    return builder.ptrtoint(context.nrt.meminfo_alloc_aligned_unchecked(builder, args[0], ALIGNMENT), _WORD)
-
-
-def _buffer_data(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
-    info = builder.inttoptr(args[0], cgutils.voidptr_t)
-    return builder.ptrtoint(context.nrt.meminfo_data(builder, info), _WORD)
-
-
-def _buffer_size(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
-    # The size is the fifth word of a block's header in Numba's runtime.
-    info = builder.inttoptr(args[0], _WORD.as_pointer())
-    return builder.load(builder.gep(info, [ir.Constant(_WORD, 4)]))
-
-
-def _buffer_free(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
-    info = builder.inttoptr(args[0], cgutils.voidptr_t)
-    context.nrt.decref(builder, types.MemInfoPointer(types.voidptr), info)
-    return context.get_dummy_value()
 
 
 # Arithmetic without a Python operator
@@ -513,10 +489,16 @@ _FAMILIES: dict[str, Callable[..., Intrinsic]] = {
 }
 _SINGLE: dict[str, Callable[[], Intrinsic | float]] = {
     "INF": lambda: math.inf,
-    "buffer_new": lambda: _primitive(_buffer_new, types.int64, types.int64),
-    "buffer_data": lambda: _primitive(_buffer_data, types.int64, types.int64),
-    "buffer_size": lambda: _primitive(_buffer_size, types.int64, types.int64),
-    "buffer_free": lambda: _primitive(_buffer_free, types.none, types.int64),
+    "buffer_new": lambda: _primitive(memory.buffer_new, types.int64, types.int64),
+    "buffer_data": lambda: _primitive(memory.buffer_data, types.int64, types.int64),
+    "buffer_size": lambda: _primitive(memory.buffer_size, types.int64, types.int64),
+    "buffer_free": lambda: _primitive(memory.buffer_free, types.none, types.int64),
+    "buffer_from": lambda: _primitive(memory.buffer_from, types.int64, *[types.int64] * 2),
+    "pages_new": lambda: _primitive(memory.pages_new, types.int64, types.int64),
+    "pages_free": lambda: _primitive(memory.pages_free, types.none, types.int64),
+    "exchange": lambda: _primitive(memory.exchange, types.int64, *[types.int64] * 2),
+    "add_to": lambda: _primitive(memory.add_to, types.int64, *[types.int64] * 2),
+    "exchange_if": lambda: _primitive(memory.exchange_if, types.int64, *[types.int64] * 3),
     # These ignore their number: an intrinsic has to have a parameter.
     "this_thread": lambda: _primitive(_this_thread, types.int64, types.int64),
     "seconds": lambda: _primitive(_seconds, types.float64, types.int64),

@@ -456,6 +456,8 @@ class Emitter:
         name = _name(node.func)
         if node.keywords or name in self._kinds:
             raise BeyondError(ast.dump(node))
+        if name == "address_of":
+            return self._address_of(*map(_name, node.args))
         arguments = [self.value(a) for a in node.args]
         if name in TYPES:
             return self._cast(TYPES[name], *arguments)
@@ -489,19 +491,32 @@ class Emitter:
 
         return Value(types.int64, write)
 
-    def _unit_call(self, callee: CompileResult, arguments: Sequence[Value]) -> Value:
+    def _address_of(self, name: str) -> Value:
+        """Return the address of a unit's function, for calls from C."""
+        callee = self.callees.get(name)
+        if callee is None or _PLAIN not in (callee.metadata or {}):
+            raise BeyondError(name)
+
+        def write(builder: ir.IRBuilder) -> ir.Value:
+            return builder.ptrtoint(self._plain(builder, callee), ir.IntType(64))
+
+        return Value(types.int64, write)
+
+    def _plain(self, builder: ir.IRBuilder, callee: CompileResult) -> ir.Function:
+        """Return the function of a unit in the module being written, to which its library is linked."""
         context = self.target.context
-        signature = callee.signature
-        plain = (callee.metadata or {}).get(_PLAIN)
-        if plain is None:
+        context.add_linking_libs([callee.library])
+        return _declared(builder.module, callee.metadata[_PLAIN], context, callee.signature)
+
+    def _unit_call(self, callee: CompileResult, arguments: Sequence[Value]) -> Value:
+        if _PLAIN not in (callee.metadata or {}):
             msg = f"{callee.fndesc} was left to Numba's frontend, and may raise"
             raise BeyondError(msg)
 
         def write(builder: ir.IRBuilder, args: Sequence[ir.Value]) -> ir.Value:
-            context.add_linking_libs([callee.library])
-            return builder.call(_declared(builder.module, plain, context, signature), args)
+            return builder.call(self._plain(builder, callee), args)
 
-        return self.target.call(Resolved(signature, write), arguments)
+        return self.target.call(Resolved(callee.signature, write), arguments)
 
 
 def _declared(module: ir.Module, name: str, context: BaseContext, signature: Signature) -> ir.Function:

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from treadle.config import text_of
 from treadle.graph import Apply, Block, Branching, Constant, FunctionGraph, LoweringError, Variable
+from treadle.link.numba.routines.externals import FIXED_WORDS
 from treadle.link.numba.routines.ufunc_loops import Address
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.text.choices import Arm, write_choice
@@ -204,7 +205,8 @@ def _entry(
     """Return the function called from Python: it unpacks arrays, runs the graph, and wraps buffers as arrays."""
     params = [("table", "i8")]
     # Rounded up, so that the frame's address is aligned as blocks of Numba's runtime are.
-    lines = [f"frame = open_frame({writer.slots}, {-8 * (-writer.words // 8)})"]
+    words = -8 * (-writer.words // 8)
+    lines = [f"frame = open_frame({writer.slots}, {words}, as_i8(table)[{FIXED_WORDS - 1}])"]
     for i, (var, names) in enumerate(zip(fgraph.inputs, writer.input_names, strict=True)):
         storage, ndim = writer.storage(var), (len(names) - 1) // 2
         code = "b1" if storage.dtype == "bool" else storage.memory

@@ -31,7 +31,7 @@ class GraphWriter:
     codes
         The type code of every name that is not an int64.
     slots, words
-        The number of buffers, and of words of the frame that hold values between functions.
+        The number of buffers, and of words of the frame: the pool's, and values that functions hand on.
     constants, uses_blas
         The contents of the program's table: constants, and whether BLAS routines are among the addresses.
     input_names
@@ -62,7 +62,7 @@ class GraphWriter:
         self.units: dict[str, Unit] = {}
         self.codes: dict[str, str] = {}
         self.slots = 0
-        self.words = 0
+        self.words = 1
         self._words: dict[str, str] = {}
         self.values: dict[Variable, Value] = {}
         self.numbers: dict[Variable, ScalarValue] = {}
@@ -279,7 +279,7 @@ class GraphWriter:
 
     def watch(self) -> str:
         """Return the expression of the address of the memory that loops check for an interrupt."""
-        return f"as_i8(table)[{FIXED_WORDS - 1}]"
+        return f"as_i8(table)[{FIXED_WORDS - 2}]"
 
     def loaded(self, name: str) -> str:
         """Return the statement that reads a name from its place in the frame, where functions hand on values."""

@@ -1,0 +1,119 @@
+"""The pool of large blocks, which lets results and intermediate values use memory again that was released.
+
+Fresh memory costs as much as the arithmetic on it: the system clears each page when it is first touched. A result is an
+array that owns its block, which goes back to the pool when the last view of it dies. All programs of a process share
+the pool. It has no lock: places for blocks are taken and filled by atomic exchanges, so that no thread waits for
+another, and a forked child finds it whole.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+
+import numpy as np
+from numpy.typing import NDArray
+
+# The pool holds at most a sixteenth of the machine's memory, and at most this many bytes.
+MOST_BYTES = 1 << 28
+_SHARE = 16
+# Smaller blocks are left to the C library, which uses memory again, too.
+LEAST_BYTES = 1 << 22
+PLACES = 16
+# What stands in the pool's words: the bytes that it may hold and that it holds, requests that found no block and that
+# found one, the functions of Numba's allocator, and from here on a word for each block, 0 for none.
+FIRST = 8
+
+# Before each block stand 64 bytes, which begin with its size. A request that finds no block drops an old one.
+TEXT = f"""
+def block_new(frame, nbytes):  # i8 i8
+    words = as_i8(frame)[-1]
+    if nbytes < {LEAST_BYTES} or words == 0:
+        return buffer_new(nbytes)
+    table = as_i8(words)
+    if table[4] == 0:
+        table[6] = address_of(pool_give)
+        table[7] = words
+        # Last, and in that order for all threads: the other words stand there when this one is seen.
+        exchange(words + 32, address_of(pool_take))
+    return buffer_from(nbytes, words + 32)
+
+def pool_take(room, words):  # i8 i8
+    table = as_i8(words)
+    for k in range({FIRST}, {FIRST + PLACES}):
+        if table[k] != 0:
+            block = exchange(words + 8 * k, 0)
+            if block != 0:
+                has = as_i8(block)[0]
+                if has >= room and has - room <= has // 8:
+                    add_to(words + 8, -has)
+                    add_to(words + 24, 1)
+                    return block + 64
+                if exchange_if(words + 8 * k, 0, block) != 0:
+                    pool_drop(words, block)
+    old = exchange(words + 8 * ({FIRST} + (add_to(words + 16, 1) & {PLACES - 1})), 0)
+    if old != 0:
+        pool_drop(words, old)
+    block = pages_new(room + 64)
+    if block == 0:
+        return 0
+    head = as_i8(block)
+    head[0] = room
+    return block + 64
+
+def pool_give(data, words):  # i8 i8
+    block = data - 64
+    table = as_i8(words)
+    if add_to(words + 8, as_i8(block)[0]) + as_i8(block)[0] <= table[0]:
+        for k in range({FIRST}, {FIRST + PLACES}):
+            if table[k] == 0 and exchange_if(words + 8 * k, 0, block) == 0:
+                return 0
+    pool_drop(words, block)
+    return 0
+
+def pool_drop(words, block):  # i8 i8
+    add_to(words + 8, -as_i8(block)[0])
+    pages_free(block)
+    return 0
+"""
+
+
+class Pool:
+    """The pool's words, which programs find by a word of their tables."""
+
+    def __init__(self) -> None:
+        self._words: NDArray[np.int64] = np.zeros(FIRST + PLACES, np.int64)
+        self._words[0] = _most_bytes()
+        # Never freed: blocks go back when their last view dies, which may be after the end of Python's modules.
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._words))
+
+    def address(self) -> int:
+        """Return the address of the words; 0 where there is no pool."""
+        return int(self._words.ctypes.data) if sys.platform == "linux" else 0
+
+    @property
+    def made(self) -> int:
+        """How many blocks were taken from the system."""
+        return int(self._words[2])
+
+    @property
+    def reused(self) -> int:
+        """How many requests were answered with a block that had been used before."""
+        return int(self._words[3])
+
+    @property
+    def held(self) -> int:
+        """The number of bytes of the blocks that the pool holds now."""
+        return int(self._words[1])
+
+
+def _most_bytes() -> int:
+    try:
+        machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError, AttributeError):
+        return MOST_BYTES
+    return min(MOST_BYTES, machine // _SHARE)
+
+
+POOL = Pool()

@@ -1,0 +1,78 @@
+"""The pool of large blocks: results use memory again that was released."""
+
+import os
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import treadle.tensor as tt
+from tests.link_numba.conftest import Link
+from treadle.link.numba.routines.pool import LEAST_BYTES, MOST_BYTES, POOL
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the pool asks Linux for huge pages")
+SIZE = LEAST_BYTES // 4
+
+
+def test_a_result_lies_where_one_lay_that_is_gone_and_nowhere_else(link: Link) -> None:
+    x = tt.dvector("x")
+    program = link([x], [x * 2.0])
+    first = program(np.full(SIZE, 1.0))[0]
+    second = program(np.full(SIZE, 2.0))[0]
+    assert not np.shares_memory(first, second)
+    place = first.ctypes.data
+    kept = first[10:20]
+    del first
+    assert not np.shares_memory(kept, program(np.full(SIZE, 3.0))[0])
+    np.testing.assert_array_equal(kept, 2.0)
+    del kept
+    before = POOL.reused
+    places = {program(np.full(SIZE, 4.0))[0].ctypes.data for _ in range(4)}
+    assert POOL.reused >= before + 3
+    assert len(places) <= 2
+    assert (place in places) or POOL.held
+    np.testing.assert_array_equal(second, 4.0)
+
+
+def test_small_results_are_left_to_the_c_library(link: Link) -> None:
+    x = tt.dvector("x")
+    program = link([x], [x + 1.0])
+    before = POOL.made + POOL.reused
+    program(np.ones(1000))
+    assert POOL.made + POOL.reused == before
+
+
+def test_threads_get_blocks_of_their_own_and_no_more_is_held_than_allowed(link: Link) -> None:
+    x = tt.dvector("x")
+    program = link([x], [x + 1.0])
+    wrong: list[float] = []
+    barrier = threading.Barrier(6)
+
+    def run(number: int) -> None:
+        barrier.wait()
+        for step in range(20):
+            value = float(100 * number + step)
+            (result,) = program(np.full(SIZE + 4096 * ((number + step) % 5), value))
+            if not (result == value + 1.0).all():
+                wrong.append(value)
+
+    threads = [threading.Thread(target=run, args=(k,)) for k in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    assert 0 <= POOL.held <= MOST_BYTES
+
+
+def test_a_forked_child_uses_the_pool(link: Link) -> None:
+    x = tt.dvector("x")
+    program = link([x], [x * 3.0])
+    kept = program(np.ones(SIZE))[0]
+    program(np.ones(SIZE))
+    child = os.fork()
+    if child == 0:
+        fine = all((program(np.full(SIZE, float(k)))[0] == 3.0 * k).all() for k in range(3)) and (kept == 3.0).all()
+        os._exit(0 if fine else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
