@@ -158,8 +158,15 @@ class _Writer:
                 self.scope[f"copy{i}"] = self.inputs[i].variable.type.copy_value
                 self.add(f"x{i} = copy{i}(x{i})")
             self.text.depth -= not implicit
+        written = {u.input for u in self.partial.updates} if self.partial is not None else ()
         for k, var in enumerate(self.spec.shared):
-            self._write_read(f"s{k}", var.container, names[var.container], str(var))
+            name = names[var.container]
+            self._write_read(f"s{k}", var.container, name, str(var))
+            if type(var.container) is Container and not self.host:
+                self._write_move(f"s{k}", var.container, name)
+            elif k + len(self.inputs) in written:
+                # The writer counts both references of the cell; what is on a device is about to be out of date.
+                self.add(f"{name}._value = s{k}")
 
     def _write_read(self, target: str, cell: Container, name: str, what: str) -> None:
         # The lock is held: the slots of a plain cell may be read as they are.
@@ -172,6 +179,15 @@ class _Writer:
         # Another thread may hold the lock of the cell for long: it is not taken here.
         if type(cell) is not Container or cell._value is None:
             self.add(f"if {target} is None: empty({what!r})")
+
+    def _write_move(self, target: str, cell: Container, name: str) -> None:
+        """Have a value that is not on the program's device yet moved there, to stay."""
+        form = self.program.device_form(cell.type)
+        if form is not None:
+            self.scope[f"{name}_class"], self.scope[f"{name}_convert"] = form
+            self.scope[f"{name}_fetch"] = partial(_fetched, self.program, cell.type)
+            moved = f"{name}.moved({name}_convert, {name}_fetch)"
+            self.add(f"if {target}.__class__ is not {name}_class: {target} = {moved}")
 
     def _write_run(self) -> None:
         for i in self.mutable:

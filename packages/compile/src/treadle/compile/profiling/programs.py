@@ -12,7 +12,7 @@ from treadle.graph import memory_roots, roots_of
 from treadle.link.vm import Program, ProgramLinker, PythonLinker, ReferenceLinker, Segment, VMProgram, link_node_by_node
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from treadle.compile.functions.maker import FunctionMaker
     from treadle.compile.mode.mode import Mode
@@ -34,6 +34,10 @@ class TimedProgram(Program):
         """Compute the outputs."""
         results: Sequence[Value] = self._run(*inputs)
         return results
+
+    def device_form(self, kind: Type) -> tuple[type, Callable[[Value], Value]] | None:
+        """Return the class of native values of a type, and a function that makes one."""
+        return self.program.device_form(kind)
 
     def fetch(self, value: Value, type_: Type) -> Value:
         """Return an output in native form as a host value that the caller owns."""

@@ -80,8 +80,8 @@ class Container:
     """
 
     __slots__ = (
-        *("__weakref__", "_fetch", "_host", "_value", "allow_downcast", "lock", "name", "order", "readonly", "strict"),
-        "type",
+        *("__weakref__", "_fetch", "_host", "_lent", "_value", "allow_downcast", "lock", "name", "order", "readonly"),
+        *("strict", "type"),
     )
 
     def __init__(
@@ -101,6 +101,8 @@ class Container:
         self._value = value
         self._host: object = value
         self._fetch: Callable[[object], object] | None = None
+        # The identity of a host value that the user may change, because it is borrowed.
+        self._lent = 0
         self.lock = new_lock()
         self.order = next(_ORDER)
 
@@ -128,6 +130,32 @@ class Container:
         except BaseException as error:
             self._let_go(error)
             raise
+
+    def moved(self, convert: Callable[[Value], Value], fetch: Callable[[Value], Value]) -> Value:
+        """Return the value in a backend's own form, and keep it in this form; one that is borrowed stays as it is.
+
+        Parameters
+        ----------
+        convert
+            Makes that form, in memory of its own, of a host value.
+        fetch
+            Makes a host value of it.
+        """
+        try:
+            with self.lock:
+                host = self.read_host()
+                if host is None or id(host) == self._lent:
+                    return host
+                value = convert(host)
+                self._value, self._fetch, self._host = value, fetch, None
+                return value
+        except BaseException as error:
+            self._let_go(error)
+            raise
+
+    def lend(self, value: object) -> None:
+        """Take note that the user holds a host value of the cell too, and may change it."""
+        self._lent = id(value)
 
     def write(self, value: object) -> None:
         """Store a host value, already filtered."""
@@ -352,9 +380,14 @@ class SharedVariable(Variable[T_co]):
             )
             raise GraphValueError(msg)
         filtered = self.type.accept(new_value, strict=self.strict, allow_downcast=self.allow_downcast)
-        if not as_flag("set_value: borrow", borrow) and self.type.may_share_memory(filtered, new_value):
+        is_shared = self.type.may_share_memory(filtered, new_value)
+        is_borrowed = as_flag("set_value: borrow", borrow)
+        if is_shared and not is_borrowed:
             filtered = self.type.copy_value(filtered)
-        self.container.write(filtered)
+        with self.container.lock:
+            self.container.write(filtered)
+            if is_shared and is_borrowed:
+                self.container.lend(filtered)
 
     def zero(self, borrow: bool = False) -> None:
         """Set every element to zero; in place if `borrow`.
@@ -540,8 +573,11 @@ def shared(
     # The type is that of the first value, which need not be exact to say so.
     first_is_strict = strict and bool(type_options)
     filtered = type_.accept(value, strict=first_is_strict, allow_downcast=allow_downcast)
-    if not as_flag("shared: borrow", borrow) and type_.may_share_memory(filtered, value):
+    is_shared, is_borrowed = type_.may_share_memory(filtered, value), as_flag("shared: borrow", borrow)
+    if is_shared and not is_borrowed:
         filtered = type_.copy_value(filtered)
     kind_of_shared = getattr(type_, "shared_type", SharedVariable)
     variable: SharedVariable = kind_of_shared(type_, filtered, strict, allow_downcast, name=name)
+    if is_shared and is_borrowed:
+        variable.container.lend(filtered)
     return variable

@@ -258,6 +258,14 @@ class Program(ABC):
         """
         return None
 
+    def device_form(self, kind: Type) -> tuple[type, Callable[[Value], Value]] | None:
+        """Return the class of native values of a type, and a function that makes one, with memory of its own.
+
+        Shared variables whose values the program reads keep them in this form from the first call on. None, the
+        default, has the program given values in the form that they were left in.
+        """
+        return None
+
     def fetch(self, value: object, type_: Type) -> Value:
         """Return an output in native form as a host value that the caller owns."""
         return type_.to_host(value)

@@ -86,10 +86,24 @@ def _initialise_lapack() -> None:
     lapack.prepare_lapack_call("potrf", np.dtype("float64"))  # type: ignore[no-untyped-call]  # JAX does not say
 
 
-class Executables:
-    """One function of arrays, compiled for each combination of shapes that it meets."""
+def _direct(executable: Callable[..., Outcome]) -> Callable[..., Outcome]:
+    """Return what a compiled form calls, once it has been called; itself where JAX has it under no such name."""
+    direct: Callable[..., Outcome] | None = getattr(executable, "_call", None)
+    return executable if direct is None else direct
 
-    __slots__ = ("_arguments", "_by_shapes", "_cache", "_jitted", "_lock", "_only", "_traceable", "_values")
+
+class Executables:
+    """One function of arrays, compiled for each combination of shapes that it meets.
+
+    Attributes
+    ----------
+    arguments
+        Further arguments of compiled forms, which are always the same.
+    only
+        The compiled form of the only shapes met so far; None where there were others. It refuses other shapes.
+    """
+
+    __slots__ = ("_by_shapes", "_cache", "_jitted", "_lock", "_traceable", "_values", "arguments", "only")
 
     def __init__(
         self,
@@ -100,23 +114,21 @@ class Executables:
     ) -> None:
         # Returns the function to compile; it is called when something has to be compiled.
         self._traceable = traceable
-        # Further arguments, which are always the same.
-        self._arguments = tuple(arguments)
+        self.arguments = tuple(arguments)
         # What the function was made for, in the program's own terms: part of what its forms are kept under.
         self._values = values
         # Returns where they are kept, or None.
         self._cache = cache
         self._by_shapes: dict[Shapes, Callable[..., Outcome]] = {}
-        # The compiled form of the only shapes met so far; None where there were others. It refuses other shapes.
-        self._only: Callable[..., Outcome] | None = None
+        self.only: Callable[..., Outcome] | None = None
         self._jitted: stages.Wrapped | None = None
         self._lock = new_lock()
 
     def __call__(self, *args: Array) -> Outcome:
         """Compute."""
-        if self._only is not None:
+        if self.only is not None:
             try:
-                return self._only(*args, *self._arguments)
+                return self.only(*args, *self.arguments)
             except (TypeError, ValueError):
                 # Other shapes, devices or layouts than those that it was compiled for.
                 pass
@@ -125,18 +137,20 @@ class Executables:
         if executable is None:
             executable = self._make(shapes, args)
         try:
-            return executable(*args, *self._arguments)
+            outcome: Outcome = executable(*args, *self.arguments)
         except (TypeError, ValueError):
             # Arrays of other devices or layouts than those that it was compiled for.
-            outcome: Outcome = self._jit()(*args, *self._arguments)
-            return outcome
+            outcome = self._jit()(*args, *self.arguments)
+        if self.only is executable:
+            self.only = _direct(executable)
+        return outcome
 
     def _make(self, shapes: Shapes, args: Sequence[Array]) -> Callable[..., Outcome]:
         with self._lock:
             executable = self._by_shapes.get(shapes)
             if executable is None:
                 executable = self._by_shapes[shapes] = self._stored_or_compiled(shapes, args)
-                self._only = executable if len(self._by_shapes) == 1 else None
+                self.only = executable if len(self._by_shapes) == 1 else None
         return executable
 
     def _stored_or_compiled(self, shapes: Shapes, args: Sequence[Array]) -> Callable[..., Outcome]:
@@ -146,7 +160,7 @@ class Executables:
         if stored is not None:
             return stored
         with early_nodes() as early:
-            lowered = self._jit().lower(*args, *self._arguments)
+            lowered = self._jit().lower(*args, *self.arguments)
         with span("compiler"):
             compiled = lowered.compile()
         # What a user's op computed while the graph was traced is in the form, and may be another in another process.

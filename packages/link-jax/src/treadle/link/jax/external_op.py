@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from treadle.graph import Apply, Variable
 from treadle.link.jax.casting import convert
-from treadle.link.jax.program import HOME
+from treadle.link.jax.processes import HOME
 from treadle.link.jax.table import JAX
 from treadle.tensor import ExternalOp, TensorType, wrap_external
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import jax
 import numpy as np
 
@@ -34,3 +36,25 @@ def owned(array: jax.Array) -> np.ndarray:
     if host.nbytes < _LEAST_TAKEN_OVER or not host.flags.c_contiguous or host.dtype.kind == "V":
         return host.copy()
     return np.asarray(_Memory(host))
+
+
+def on_device(value: np.ndarray) -> jax.Array:
+    """Return a NumPy array as one of JAX's with memory of its own, which later changes of the array do not reach."""
+    with jax.enable_x64(True):
+        # JAX takes memory over where it can (tried: whatever may_alias says), so that it is given a copy.
+        array: jax.Array = jax.device_put(np.array(value, order="C"))
+        return array
+
+
+def settled(
+    inputs: Sequence[jax.Array | np.ndarray], values: Sequence[jax.Array], native: Sequence[bool]
+) -> list[jax.Array | np.ndarray]:
+    """Return results of inputs, in JAX's form where that is asked for, else as NumPy arrays.
+
+    JAX reads a NumPy input while it computes, after its own call has returned (tried: a change of the input then
+    changes the result). The caller may change its arrays once this returns, so it waits.
+    """
+    if any(isinstance(x, np.ndarray) for x in inputs):
+        for x in values:
+            x.block_until_ready()
+    return [x if is_native else owned(x) for x, is_native in zip(values, native, strict=True)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
-from os import getpid
 from typing import NoReturn
 
 import jax
@@ -14,52 +13,21 @@ from jax.extend.core import ClosedJaxpr
 
 from treadle.config import config
 from treadle.graph import Constant, FunctionGraph, NodeError, Type, Value
+from treadle.link.jax.calls import array_class, quick_caller, swap_x64
 from treadle.link.jax.errors import (
     BranchShapeError,
     CarryShapeError,
     CheckFailedError,
-    ForkedProcessError,
     RecompilationWarning,
 )
 from treadle.link.jax.executables import ExecutableCache, Executables
-from treadle.link.jax.ownership import owned
+from treadle.link.jax.ownership import on_device, owned, settled
+from treadle.link.jax.processes import HOME
 from treadle.link.jax.table import Array, Flag
 from treadle.link.jax.tracing import Assumptions, Outcome, StagedGraph
 from treadle.link.jax.variants import Variant, Variants
 from treadle.link.vm import Program, ProgramGraph, replay
 from treadle.tensor import TensorType
-
-
-class HomeProcess:
-    """The process that uses JAX: the first to make a program. JAX's threads do not survive a fork."""
-
-    __slots__ = ("_pid",)
-
-    def __init__(self) -> None:
-        self._pid: int | None = None
-
-    def enter(self) -> int:
-        """Return the process id; the first caller's process becomes the home.
-
-        In a forked child of the home this is an error.
-        """
-        here = getpid()
-        if self._pid is None:
-            self._pid = here
-        if self._pid != here:
-            raise forked(self._pid)
-        return here
-
-
-HOME = HomeProcess()
-
-
-def forked(home: int) -> ForkedProcessError:
-    """Return the error of a program in a forked child of the process `home`."""
-    return ForkedProcessError(
-        f"jax: process {getpid()} was forked from process {home}, which uses JAX; JAX hangs in a forked child. Start "
-        'processes with multiprocessing.get_context("spawn"), or use another mode in the child.'
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +53,7 @@ class JaxProgram(Program):
     the calling thread only.
     """
 
-    __slots__ = ("_arguments", "_compiled", "_graph", "_native", "_pid", "_stage", "_staged", "_variants", "spec")
+    __slots__ = ("_arguments", "_compiled", "_graph", "_native", "_stage", "_staged", "_variants", "spec")
 
     host = False
     compiles_in_calls = True
@@ -97,7 +65,7 @@ class JaxProgram(Program):
         stage_graph: Callable[[FunctionGraph], StagedGraph],
         staged: StagedGraph | None = None,
     ) -> None:
-        self._pid = HOME.enter()
+        HOME.enter()
         self._graph = graph
         self._stage = stage_graph
         self._staged = staged
@@ -146,13 +114,14 @@ class JaxProgram(Program):
 
     def __call__(self, *inputs: Value) -> Sequence[Value]:
         """Compute the outputs."""
-        if getpid() != self._pid:
-            raise forked(self._pid)
+        if HOME.is_forked:
+            raise HOME.error()
         try:
-            with jax.enable_x64(True):
+            before = swap_x64(True)
+            try:
                 values, failed, _ = self._compiled(*inputs)
-            if failed is None and not self._native:
-                return [owned(x) for x in values]
+            finally:
+                swap_x64(before)
             return self._finish(inputs, values, failed)
         except RecompilationWarning:
             # The caller has made warnings errors.
@@ -171,20 +140,18 @@ class JaxProgram(Program):
         return self._variants(deciding, inputs)
 
     def _finish(self, inputs: Sequence[Array], values: Sequence[jax.Array], failed: Flag) -> list[Array]:
-        """Return the outputs, each in the form asked for, unless a check found invalid values.
-
-        JAX reads a NumPy input while it computes, after its own call has returned (tried: a change of the input then
-        changes the result). The caller may change its arrays once this returns, so it waits.
-        """
+        """Return the outputs, each in the form asked for, unless a check found invalid values."""
         if failed is not None and np.asarray(failed):
             msg = "a compiled check found values out of bounds"
             raise CheckFailedError(msg)
-        if not self._native:
-            return [owned(x) for x in values]
-        if any(isinstance(x, np.ndarray) for x in inputs):
-            for x in values:
-                x.block_until_ready()
-        return [x if native else owned(x) for x, native in zip(values, self._native, strict=True)]
+        return settled(inputs, values, self._native) if self._native else [owned(x) for x in values]
+
+    def offer_caller(
+        self, fallback: Callable[..., object], single: bool, take: Callable[[Callable[..., object]], None]
+    ) -> None:
+        """Pass on a function that calls compiled code at once; not where values decide shapes."""
+        if isinstance(self._compiled, Executables):
+            take(quick_caller(self._compiled, self._native, single, fallback))
 
     def _as_native(self, value: object, at: int) -> Value:
         if isinstance(value, np.ndarray | jax.Array):
@@ -208,9 +175,13 @@ class JaxProgram(Program):
         """Return an expression that holds for JAX arrays of exactly the dtype, rank and known lengths."""
         if not isinstance(kind, TensorType):
             return None
-        text = f"isinstance({name}, {name}_array) and {name}.dtype == {name}_dtype and {name}.ndim == {kind.ndim}"
+        text = f"type({name}) is {name}_array and {name}.dtype == {name}_dtype and {name}.ndim == {kind.ndim}"
         text += "".join(f" and {name}.shape[{d}] == {n}" for d, n in enumerate(kind.shape) if n is not None)
-        return text, {f"{name}_array": jax.Array, f"{name}_dtype": kind.numpy_dtype}
+        return text, {f"{name}_array": array_class(), f"{name}_dtype": kind.numpy_dtype}
+
+    def device_form(self, kind: Type) -> tuple[type, Callable[[Value], Value]] | None:
+        """Return the class of JAX's arrays, and a function that makes one of a NumPy array."""
+        return (array_class(), on_device) if isinstance(kind, TensorType) else None
 
     def fetch(self, value: object, type_: Type) -> np.ndarray:
         """Return a native output as a NumPy array that the caller owns."""

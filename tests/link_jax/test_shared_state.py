@@ -1,0 +1,116 @@
+"""Shared variables that JAX programs read live on the device between calls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+import treadle.tensor as tt
+from treadle.compile import function, shared
+
+
+def inside(variable: Any) -> Any:
+    """Return the value in the form in which the cell holds it."""
+    return variable.get_value(return_internal_type=True)
+
+
+def test_a_shared_value_is_moved_to_the_device_once() -> None:
+    data = shared(np.arange(5.0))
+    x = tt.dscalar("x")
+    f = function([x], (data * x).sum(), mode="JAX")
+    assert isinstance(inside(data), np.ndarray)
+    assert f(2.0) == 20
+    first = inside(data)
+    assert isinstance(first, jax.Array)
+    assert first.dtype == "float64"
+    f(3.0)
+    assert inside(data) is first
+    assert function([], data + 1, mode="JAX")().tolist() == [1, 2, 3, 4, 5]
+    assert inside(data) is first
+    assert data.get_value().tolist() == [0, 1, 2, 3, 4]
+
+
+def test_what_is_on_the_device_shares_no_memory_with_what_was_given_or_is_returned() -> None:
+    data = shared(np.zeros(10**5))
+    f = function([], data.max(), mode="JAX")
+    assert f() == 0
+    for borrow in (False, True):
+        value = data.get_value(borrow=borrow)
+        value[:] = 7
+        assert f() == 0
+    value = np.zeros(10**5)
+    data.set_value(value)
+    assert f() == 0
+    value[:] = 5
+    assert f() == 0
+
+
+@pytest.mark.parametrize("way", ["set_value", "container", "storage", "zero", "other backend"])
+def test_a_new_value_reaches_the_device(way: str) -> None:
+    data = shared(np.full(4, 2.0))
+    f = function([], data.sum(), mode="JAX")
+    assert f() == 8
+    if way == "set_value":
+        data.set_value(np.ones(3))
+    elif way == "container":
+        data.container.value = np.ones(3)
+    elif way == "storage":
+        data.container.storage[0] = np.ones(3)
+    elif way == "zero":
+        data.zero(borrow=True)
+    else:
+        function([], [], updates={data: data - 1.25}, mode="VM")()
+    assert f() == (0 if way == "zero" else 3)
+
+
+def test_edits_of_a_borrowed_array_show() -> None:
+    values = np.zeros(3)
+    data = shared(values, borrow=True)
+    f = function([], data.sum(), mode="JAX")
+    assert f() == 0
+    values[1] = 4
+    assert f() == 4
+    other = np.ones(3)
+    data.set_value(other, borrow=True)
+    assert f() == 3
+    other[0] = 2
+    assert f() == 4
+    data.set_value(np.ones(2))
+    f()
+    assert isinstance(inside(data), jax.Array)
+
+
+def test_updates_stay_on_the_device_and_a_failed_call_leaves_all_as_it_was() -> None:
+    w, n = shared(np.zeros(3)), shared(0)
+    i = tt.lscalar("i")
+    f = function([i], w[i], updates={w: w + 1, n: n + 1}, mode="JAX")
+    f(0)
+    assert all(isinstance(inside(v), jax.Array) for v in (w, n))
+    before = [inside(v) for v in (w, n)]
+    with pytest.raises(IndexError):
+        f(3)
+    assert all(inside(v) is old for v, old in zip((w, n), before, strict=True))
+    assert (w.get_value().tolist(), int(n.get_value())) == ([1, 1, 1], 1)
+
+
+def test_a_function_of_another_backend_writes_into_no_array_that_somebody_holds() -> None:
+    w = shared(np.zeros(4))
+    function([], [], updates={w: w + 1}, mode="JAX")()
+    held = w.get_value(borrow=True)
+    y = tt.dscalar("y")
+    g = function([y], [], updates={w: tt.inc_subtensor(w[1], y)}, mode="VM")
+    g(5.0)
+    assert held.tolist() == [1, 1, 1, 1]
+    assert w.get_value().tolist() == [1, 6, 1, 1]
+    assert function([], w.sum(), mode="JAX")() == 9
+
+
+def test_functions_of_two_backends_share_a_variable() -> None:
+    w = shared(np.zeros(3))
+    on_jax = function([], w.sum(), updates={w: w + 1}, mode="JAX")
+    on_vm = function([], w.sum(), updates={w: w * 2}, mode="VM")
+    assert [float(f()) for f in (on_jax, on_vm, on_jax, on_vm)] == [0, 3, 6, 9]
+    assert w.get_value().tolist() == [6, 6, 6]
