@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 from treadle.graph import Unsupported
 from treadle.link.jax import JAX
 from treadle.tensor import PortableDraws, ShapeError
 from treadle.tensor.random.lower.jax.lanes import JaxLanes
-from treadle.tensor.random.lower.jax.philox import Stream, bits32, bits64, interleaved, pairs64, unit32, unit64
+from treadle.tensor.random.lower.jax.philox import Stream, bit, bits32, bits64, pairs64, unit32, unit64
+from treadle.tensor.random.lower.jax.trigonometry import cosine_or_sine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -58,20 +60,16 @@ def _random(stream: Stream, n: int, dtype: str) -> jax.Array:
 
 def _normal(stream: Stream, n: int, dtype: str) -> jax.Array:
     """Return normals by Box and Muller's transform: a pair from each block, in float32 two."""
+    at = lax.iota(np.uint64, n)
     if dtype == "float32":
-        w, unit = stream.blocks(-(-n // 4)), np.float32(2.0**-32)
-        first, second = (
-            _box_muller((a.astype("float64") + 1).astype("float32") * unit, b.astype("float32") * unit)
-            for a, b in ((w[0], w[1]), (w[2], w[3]))
-        )
-        return interleaved((*first, *second), n)
-    a, b = pairs64(stream.blocks(-(-n // 2)))
-    return interleaved(_box_muller(1 - unit64(a), unit64(b)), n)
-
-
-def _box_muller(u: jax.Array, v: jax.Array) -> tuple[jax.Array, jax.Array]:
-    r, angle = jnp.sqrt(-2 * jnp.log(u)), u.dtype.type(2 * np.pi) * v
-    return r * jnp.cos(angle), r * jnp.sin(angle)
+        w, unit, second = stream.blocks_at(at >> np.uint64(2)), np.float32(2.0**-32), bit(at, 1)
+        a, b = jnp.where(second, w[2], w[0]), jnp.where(second, w[3], w[1])
+        u, v = (a.astype("float64") + 1).astype("float32") * unit, b.astype("float32") * unit
+    else:
+        a, b = pairs64(stream.blocks_at(at >> np.uint64(1)))
+        u, v = 1 - unit64(a), unit64(b)
+    direction = cosine_or_sine(u.dtype.type(2 * np.pi) * v, bit(at, 0))
+    return jnp.sqrt(-2 * jnp.log(u)) * direction.astype(u.dtype)
 
 
 SAMPLERS: Mapping[str, Sampler] = {
