@@ -9,6 +9,7 @@ import pytest
 import treadle.tensor as tt
 from tests.link_jax.programs import link
 from treadle.compile import function, get_mode, shared
+from treadle.config import config
 
 X = np.arange(4.0)
 
@@ -130,9 +131,19 @@ def test_a_mode_returns_every_output_as_a_jax_array() -> None:
     assert isinstance(function([x], x + 1, mode=mode)(X), jax.Array)
 
 
+def test_an_option_has_all_functions_return_jax_arrays_but_those_of_a_mode_that_says_otherwise() -> None:
+    x = tt.dvector("x")
+    on_host = get_mode("JAX").clone(link_kwargs={"device_outputs": False})
+    with config.change_flags(jax__device_outputs=True):
+        on_device, told = function([x], x + 1, mode="JAX"), function([x], x + 1, mode=on_host)
+    assert isinstance(on_device(X), jax.Array)
+    assert type(told(X)) is np.ndarray
+    assert type(function([x], x + 1, mode="JAX")(X)) is np.ndarray
+
+
 def test_what_is_no_flag_is_refused_for_device_outputs() -> None:
     mode = get_mode("JAX").clone(link_kwargs={"device_outputs": "cpu"})
-    with pytest.raises(TypeError, match="jax: device_outputs"):
+    with pytest.raises(TypeError, match="JAXLinker: device_outputs"):
         function([], tt.constant(1.0), mode=mode)
 
 

@@ -86,7 +86,7 @@ _BY_OWNER = (
             "cmodule__preload_cache cmodule__debug gcc__timeout c__support_libraries"
         ),
     ),
-    ("link-jax", "jax__static_values"),
+    ("link-jax", "jax__device_outputs jax__static_values"),
     ("link-numba", "numba__fastmath numba__cache"),
     ("link-torch", "torch__compile torch__device torch__device_outputs torch__unroll"),
     ("as-pytensor", "as_pytensor__constants"),

@@ -53,6 +53,7 @@ LAZY = {
     "library.statistics": "apply_over_axes average corrcoef cov mode trim_mean",
     "linking.array_functions": "ArrayFunctions",
     "linking.generator_states": "expand_generators",
+    "linking.device_linker": "DeviceLinker",
     "linking.portable_linker": "PortableLinker",
     "loops.loops": "ENDLESS LoopInputs RowLengths Scan",
     "loops.parts": "LoopParts LoopResults",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 import jax
 import numpy as np
 
-from treadle.graph import Apply, FunctionGraph, Type, as_flag
+from treadle.graph import Apply, FunctionGraph, Type
 from treadle.link.jax.counts import cut_at_counts
 from treadle.link.jax.executables import ExecutableCache
 from treadle.link.jax.program import JaxProgram, ProgramSpec
@@ -17,10 +17,10 @@ from treadle.link.jax.scalars import SCALARS
 from treadle.link.jax.staging import lower, stage_graph
 from treadle.link.jax.table import JAX, Lowered
 from treadle.link.vm import Program, ProgramGraph
-from treadle.tensor import PortableLinker, Scan
+from treadle.tensor import DeviceLinker, Scan
 
 
-class JAXLinker(PortableLinker):
+class JAXLinker(DeviceLinker):
     """Links graphs to programs compiled by ``jax.jit``.
 
     Parameters
@@ -28,8 +28,7 @@ class JAXLinker(PortableLinker):
     allow_gc
         As for every linker.
     device_outputs
-        Whether calls return every output as a ``jax.Array``, where it was computed; else NumPy arrays, but for outputs
-        in ``Out(borrow=True)``. A mode sets it by ``mode.clone(link_kwargs={"device_outputs": True})``.
+        Whether calls return every output as a ``jax.Array``; option ``jax__device_outputs`` if None.
 
     Examples
     --------
@@ -43,18 +42,7 @@ class JAXLinker(PortableLinker):
 
     table = JAX
     scalars = "treadle.link.jax.SCALARS"
-    device_outputs: bool = False
-
-    def __init__(self, *, allow_gc: bool | None = None, device_outputs: bool = False) -> None:
-        super().__init__(allow_gc=allow_gc)
-        self.device_outputs = as_flag("jax: device_outputs", device_outputs)
-
-    def clone(self, allow_gc: bool | None = None, device_outputs: bool | None = None) -> Self:
-        """Return a linker of this kind; what is None is as in this one."""
-        new = super().clone(allow_gc)
-        if device_outputs is not None:
-            new.device_outputs = as_flag("jax: device_outputs", device_outputs)
-        return new
+    device_option = "jax__device_outputs"
 
     def lacks_rule(self, node: Apply) -> bool:
         """Whether there is no rule for a node's op, or no function for an elementwise function of it."""

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from treadle.config import INT, Option
+from treadle.config import BOOL, INT, Option
 
 # The distributions whose versions decide what is compiled.
 JAX_LIBRARIES = ("jax", "jaxlib")
 
 OPTIONS: tuple[Option[object], ...] = (
+    Option(
+        "jax__device_outputs",
+        False,
+        "Return results of JAX functions as JAX arrays on their device, without a copy to the host.",
+        BOOL,
+    ),
     Option.integer(
         "jax__static_values",
         default=64,

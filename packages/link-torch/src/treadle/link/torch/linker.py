@@ -9,7 +9,7 @@ from typing import Literal
 import torch
 
 from treadle.config import config, span
-from treadle.graph import Apply, FunctionGraph, Type, Value, as_flag
+from treadle.graph import Apply, FunctionGraph, Type, Value
 from treadle.link.torch.control_flow import ControlFlowProgram, is_control
 from treadle.link.torch.device import device
 from treadle.link.torch.dtypes import check_dtypes
@@ -24,7 +24,7 @@ from treadle.link.torch.programs.unrolling import unrolled
 from treadle.link.torch.scalars import SCALARS
 from treadle.link.torch.table import TORCH, Lowered
 from treadle.link.vm import Program, ProgramGraph
-from treadle.tensor import BinCount, Nonzero, PortableLinker, TensorType
+from treadle.tensor import BinCount, DeviceLinker, Nonzero, TensorType
 
 __all__ = ["TorchLinker"]
 
@@ -39,37 +39,24 @@ def _makes_lengths_of_data(node: Apply) -> bool:
     return isinstance(node.op, Nonzero) or (isinstance(node.op, BinCount) and not node.op.bounded)
 
 
-class TorchLinker(PortableLinker):
-    """Links graphs to PyTorch; option ``torch__compile`` says whether compiled, if `compiled` does not."""
+class TorchLinker(DeviceLinker):
+    """Links graphs to PyTorch.
+
+    Parameters
+    ----------
+    compiled
+        Whether to use torch.compile at once, never, or when it is worth it; option ``torch__compile`` if None.
+    device_outputs
+        Whether functions return tensors; option ``torch__device_outputs`` if None.
+    """
 
     table = TORCH
     scalars = "treadle.link.torch.SCALARS"
+    device_option = "torch__device_outputs"
 
     def __init__(self, compiled: bool | Literal["auto"] | None = None, device_outputs: bool | None = None) -> None:
-        super().__init__()
-        self._device_outputs = device_outputs
-        # Whether to use torch.compile at once, never, or when it is worth it; option ``torch__compile`` if None.
+        super().__init__(device_outputs=device_outputs)
         self.compiled = compiled
-
-    @property
-    def device_outputs(self) -> bool:  # type: ignore[override]  # nobody sets it
-        """Whether functions return tensors; option ``torch__device_outputs`` if the linker was not told."""
-        return bool(config.torch__device_outputs if self._device_outputs is None else self._device_outputs)
-
-    def clone(self, allow_gc: bool | None = None, device_outputs: bool | None = None) -> TorchLinker:
-        """Return a linker of this kind.
-
-        Parameters
-        ----------
-        allow_gc
-            As for every linker.
-        device_outputs
-            Whether functions return tensors; as this one's do if None.
-        """
-        new = super().clone(allow_gc)
-        if device_outputs is not None:
-            new._device_outputs = as_flag("TorchLinker: device_outputs", device_outputs)
-        return new
 
     def lacks_rule(self, node: Apply) -> bool:
         """Whether there is no rule for a node's op, or no kernel for an elementwise function of it."""
