@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from textwrap import dedent
 
 import jax
@@ -108,3 +109,32 @@ def test_a_missing_library_is_reported_with_what_to_do() -> None:
         print(backend.BACKEND.unavailable())
     """)
     assert text.startswith("jax is not installed. Install it: pip install --find-links DIR 'compile[jax]'")
+
+
+def test_a_program_out_of_the_compile_cache_is_neither_traced_nor_compiled(tmp_path: Path) -> None:
+    code = f"""
+        import sys
+        import numpy as np
+        import treadle.tensor as tt
+        from treadle.compile import function, shared
+        from treadle.config import config
+
+        config.base_compiledir = {str(tmp_path)!r}
+        x, i, w = tt.dmatrix("x"), tt.lscalar("i"), shared(np.ones(3))
+        f = function([x, i], tt.logsumexp(x @ w) + x[i, 0], updates={{w: w / 2}}, mode="JAX")
+        import jax
+        compiled = jax.stages.Lowered.compile
+        count = 0
+        def counted(self, *args, **kwargs):
+            global count
+            count += 1
+            return compiled(self, *args, **kwargs)
+        jax.stages.Lowered.compile = counted
+        values = [float(f(np.ones((4, 3)), at)) for at in (0, 3)]
+        names = ("counts", "staging", "tracing")
+        print(values, count, [name for name in names if "treadle.link.jax." + name in sys.modules])
+    """
+    first, second = run(code), run(code)
+    values, _, rest = first.partition("]")
+    assert rest == " 1 ['counts', 'staging', 'tracing']"
+    assert second == f"{values}] 0 []"

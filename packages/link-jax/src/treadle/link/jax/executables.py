@@ -8,6 +8,7 @@ import pickle
 import re
 import secrets
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import jax
 import numpy as np
@@ -19,7 +20,9 @@ from treadle.config import new_lock, span
 from treadle.graph import early_nodes, foreign_code
 from treadle.link.jax.options import JAX_LIBRARIES
 from treadle.link.jax.table import Array
-from treadle.link.jax.tracing import Outcome
+
+if TYPE_CHECKING:
+    from treadle.link.jax.tracing import Outcome
 
 Shapes = tuple[tuple[int, ...], ...]
 # The values that a form is compiled for, and the shapes.

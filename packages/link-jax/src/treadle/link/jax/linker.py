@@ -4,20 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
 
 from treadle.graph import Apply, FunctionGraph, Type
-from treadle.link.jax.counts import cut_at_counts
 from treadle.link.jax.executables import ExecutableCache
 from treadle.link.jax.program import JaxProgram, ProgramSpec
 from treadle.link.jax.scalars import SCALARS
-from treadle.link.jax.staging import lower, stage_graph
 from treadle.link.jax.table import JAX, Lowered
 from treadle.link.vm import Program, ProgramGraph
 from treadle.tensor import DeviceLinker, Scan
+
+if TYPE_CHECKING:
+    from treadle.link.jax.tracing import StagedGraph
+
+
+def _staged(fgraph: FunctionGraph) -> StagedGraph:
+    # What is imported to link a graph, a program that comes out of the compile cache does without.
+    from treadle.link.jax.staging import stage_graph
+
+    return stage_graph(fgraph)
 
 
 class JAXLinker(DeviceLinker):
@@ -50,6 +58,8 @@ class JAXLinker(DeviceLinker):
 
     def expanded(self, fgraph: FunctionGraph, *, whole: bool = False) -> FunctionGraph:
         """Return the graph with simpler ops in place of what the rules do not lower, cut where data decides lengths."""
+        from treadle.link.jax.counts import cut_at_counts
+
         return cut_at_counts(super().expanded(fgraph, whole=whole))
 
     def inside(self, node: Apply) -> Iterable[Apply]:
@@ -63,13 +73,15 @@ class JAXLinker(DeviceLinker):
 
     def check(self, node: Apply) -> Lowered:
         """Return what the node's rule makes of it."""
+        from treadle.link.jax.staging import lower
+
         return lower(node)
 
     def link_whole(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> JaxProgram:
         """Return a program for the graph; the outputs at `native_outputs` are returned as ``jax.Array``."""
-        staged = stage_graph(fgraph)
+        staged = _staged(fgraph)
         spec = ProgramSpec(staged.by_value, staged.arguments)
-        return JaxProgram(ProgramGraph.of(fgraph, native_outputs), spec, stage_graph, staged)
+        return JaxProgram(ProgramGraph.of(fgraph, native_outputs), spec, _staged, staged)
 
     def dump_whole(self, program: Program) -> Any:
         """Return how to call the program, and where its compiled forms are kept from now on."""
@@ -79,4 +91,4 @@ class JAXLinker(DeviceLinker):
 
     def load_whole(self, data: Any, graph: ProgramGraph) -> JaxProgram:
         """Return the program; it compiles only for shapes that it did not meet before."""
-        return JaxProgram(graph, data, stage_graph)
+        return JaxProgram(graph, data, _staged)

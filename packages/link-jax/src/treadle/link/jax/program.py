@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import jax
 import numpy as np
-from jax.extend.core import ClosedJaxpr
 
 from treadle.config import config
 from treadle.graph import Constant, FunctionGraph, NodeError, Type, Value
@@ -24,10 +23,14 @@ from treadle.link.jax.executables import ExecutableCache, Executables
 from treadle.link.jax.ownership import on_device, owned, settled
 from treadle.link.jax.processes import HOME
 from treadle.link.jax.table import Array, Flag
-from treadle.link.jax.tracing import Assumptions, Outcome, StagedGraph
 from treadle.link.jax.variants import Variant, Variants
 from treadle.link.vm import Program, ProgramGraph, replay
 from treadle.tensor import TensorType
+
+if TYPE_CHECKING:
+    from jax.extend.core import ClosedJaxpr
+
+    from treadle.link.jax.tracing import Assumptions, Outcome, StagedGraph
 
 
 @dataclass(frozen=True, slots=True)

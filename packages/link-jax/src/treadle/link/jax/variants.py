@@ -6,6 +6,7 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,7 +14,6 @@ from treadle.config import new_lock
 from treadle.graph import Apply, Variable, explicit_graph_inputs
 from treadle.link.jax.errors import RecompilationWarning
 from treadle.link.jax.table import Array
-from treadle.link.jax.tracing import Assumptions, Outcome
 from treadle.tensor import (
     AdvancedIncSubtensor,
     AdvancedSubtensor,
@@ -24,6 +24,9 @@ from treadle.tensor import (
     constant_difference,
     symbolic_count,
 )
+
+if TYPE_CHECKING:
+    from treadle.link.jax.tracing import Assumptions, Outcome
 
 # For so many combinations of values it is remembered which form they fit.
 _MOST_REMEMBERED = 10_000
