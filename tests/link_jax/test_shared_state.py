@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import jax
@@ -114,3 +115,94 @@ def test_functions_of_two_backends_share_a_variable() -> None:
     on_vm = function([], w.sum(), updates={w: w * 2}, mode="VM")
     assert [float(f()) for f in (on_jax, on_vm, on_jax, on_vm)] == [0, 3, 6, 9]
     assert w.get_value().tolist() == [6, 6, 6]
+
+
+LARGE = 10**5
+
+
+def test_a_new_value_takes_over_the_memory_of_an_old_one_that_nobody_holds() -> None:
+    w = shared(np.ones(LARGE))
+    f = function([], [], updates={w: w * 2}, mode="JAX")
+    f()
+    f()
+    place = inside(w).unsafe_buffer_pointer()
+    for _ in range(3):
+        f()
+        assert inside(w).unsafe_buffer_pointer() == place
+    held = inside(w)
+    view = np.asarray(held)
+    f()
+    assert not held.is_deleted()
+    assert (view.max(), np.asarray(held)[0], w.get_value()[0]) == (32, 32, 64)
+    del held
+    f()
+    assert (view.max(), w.get_value()[0]) == (32, 128)
+
+
+def test_what_is_passed_to_a_program_is_not_taken_over() -> None:
+    w = shared(np.ones(LARGE))
+    f = function([], w[0], updates={w: w + 1}, mode="JAX")
+    for _ in range(3):
+        f()
+    value = inside(w)
+    for _ in range(3):
+        first, new = f.program(value)
+        assert (float(first), float(new[5])) == (4, 5)
+    assert not value.is_deleted()
+    assert f() == 4
+
+
+def test_a_call_that_may_find_invalid_values_takes_nothing_over() -> None:
+    w, i = shared(np.ones(LARGE)), tt.lscalar("i")
+    f = function([i], w[i], updates={w: w + 1}, mode="JAX")
+    for at in (0, 1, 2):
+        f(at)
+    with pytest.raises(IndexError):
+        f(LARGE)
+    assert (f(0), w.get_value()[0]) == (4, 5)
+
+
+def test_an_interrupted_call_leaves_new_values_where_old_ones_are_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    w, n = shared(np.ones(LARGE)), shared(0)
+    f = function([], w.sum(), updates={w: w + 1, n: n + 1}, mode="JAX")
+    for _ in range(3):
+        f()
+
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("treadle.link.jax.calls.settled", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            f()
+    assert (int(n.get_value()), w.get_value()[0]) == (4, 5)
+    assert f() == 5 * LARGE
+
+
+def test_functions_that_share_a_program_work_with_lengths_of_their_own() -> None:
+    variables = [shared(np.ones(n)) for n in (3, LARGE, 5)]
+    functions = [function([], w.sum(), updates={w: w * 2}, mode="JAX") for w in variables]
+    for power in range(4):
+        for w, f in zip(variables, functions, strict=True):
+            length = w.get_value(borrow=True).size
+            assert f() == length * 2**power
+    programs: list[Any] = [f.program for f in functions]
+    assert programs[0].spec is programs[1].spec
+
+
+def test_threads_that_read_and_update_see_whole_values() -> None:
+    w = shared(np.zeros(LARGE))
+    add, read = function([], [], updates={w: w + 1}, mode="JAX"), function([], [w.min(), w.max()], mode="JAX")
+    add()
+    read()
+
+    def work(k: int) -> bool:
+        if k % 2:
+            add()
+            return True
+        low, high = read()
+        return bool(low == high)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(work, range(80)))
+    assert w.get_value().tolist() == [41] * LARGE

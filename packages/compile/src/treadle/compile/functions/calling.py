@@ -249,6 +249,20 @@ class _Writer:
                 changes.append(f"{name}._value = {new}; {name}._fetch = fetch{k}; {name}._host = None")
         return changes
 
+    def replaced(self) -> list[tuple[int, int]]:
+        """Return the positions of shared inputs that are updated, each with that of its new value in the outputs."""
+        if self.host or any(type(cell) is not Container for cell in self.writes):
+            return []
+        read = {var.container: len(self.inputs) + k for k, var in enumerate(self.spec.shared)}
+        first = len(self.spec.outputs)
+        return [(read[cell], first + k) for k, cell in enumerate(self.writes) if cell in read]
+
+    def write_new_values(self, outputs: Sequence[Value]) -> None:
+        """Put the new values among the program's outputs, in its own form, into the cells, whose locks are held."""
+        first = len(self.spec.outputs)
+        for k, cell in enumerate(self.writes):
+            cell.write_native(outputs[first + k], partial(_fetched, self.program, cell.type))
+
     def _result(self) -> str:
         """Return the expression of the result, from the sequence ``out`` of outputs and new values."""
         count = len(self.spec.outputs)
@@ -284,7 +298,9 @@ def _take_quicker(function: Function, writer: _Writer, caller: Compute) -> None:
     spec, program, scope = writer.spec, function.program, writer.scope
     stateful = spec.shared or writer.writes or writer.defaults or writer.mutable
     if stateful or spec.keys is not None or len(writer.open) != len(writer.inputs):
-        program.offer_caller(program, False, partial(scope.__setitem__, "program"))
+        scope["program"] = run = program.updating(writer.replaced(), writer.write_new_values)
+        if run is program:
+            program.offer_caller(program, False, partial(scope.__setitem__, "program"))
         return
 
     def take(quicker: Compute) -> None:

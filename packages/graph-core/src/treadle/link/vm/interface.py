@@ -241,6 +241,25 @@ class Program(ABC):
         """
         del fallback, single, take
 
+    def updating(
+        self, replaced: Sequence[tuple[int, int]], write: Callable[[Sequence[Value]], None]
+    ) -> Callable[..., Sequence[Value]]:
+        """Return a function like the program, for a caller that puts outputs in the place of inputs after each call.
+
+        By default it is the program itself. A program may take over the memory of inputs that are about to be
+        replaced, where nobody holds them but their cell, a local variable of the caller and the arguments.
+
+        Parameters
+        ----------
+        replaced
+            Positions of these inputs, each with that of the output that takes its place.
+        write
+            Is called with the outputs as soon as inputs are gone, to put all new values into their cells: the caller
+            may be interrupted before it comes to that.
+        """
+        del replaced, write
+        return self
+
     def native_guard(self, kind: Type, name: str) -> tuple[str, dict[str, Any]] | None:
         """Return a Python expression that tells whether a variable holds a native value of a type, as `Type.guard`.
 

@@ -8,9 +8,11 @@ import pickle
 import re
 import secrets
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax import stages
 from jax.experimental import serialize_executable
@@ -25,14 +27,28 @@ if TYPE_CHECKING:
     from treadle.link.jax.tracing import Outcome
 
 Shapes = tuple[tuple[int, ...], ...]
-# The values that a form is compiled for, and the shapes.
-Key = tuple[tuple[bytes, ...], Shapes]
+# Positions of an input and of the output that takes its place after the call.
+Replaced = tuple[int, int]
+# The values that a form is compiled for, the shapes, and what may be replaced.
+Key = tuple[tuple[bytes, ...], Shapes, tuple[Replaced, ...]]
 
 
 # XLA may keep a wider float where a narrower one is asked for; a cast then does not round.
 _COMPILER_OPTIONS = {"xla_allow_excess_precision": False}
 _CALLED = re.compile(r"custom_call\s*@(\w+)|call_target_name\s*=\s*\"(\w+)\"")
 _LAPACK = "lapack_"
+# The memory of smaller arrays is not worth taking over.
+_LEAST_DONATED = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A compiled form: what is called, and the positions of the inputs whose memory its results take over."""
+
+    call: Callable[..., Outcome]
+    donated: tuple[int, ...] = ()
+    # Whether it was never called.
+    is_new: bool = True
 
 
 class ExecutableCache:
@@ -54,21 +70,23 @@ class ExecutableCache:
         flags = os.environ.get("XLA_FLAGS", "")
         return digest("jax executable", self.token, device.platform, device.device_kind, repr(about), flags, *settings)
 
-    def find(self, about: Key) -> Callable[..., Outcome] | None:
+    def find(self, about: Key) -> Form | None:
         """Return the compiled form for values and shapes, if it was kept; damaged ones count as missing."""
         payload = self._cache.get(self._key(about))
         if payload is None:
             return None
         try:
-            libraries, data = pickle.loads(payload)
+            libraries, data, donated = pickle.loads(payload)
             if libraries:
                 _initialise_lapack()
-            executable: Callable[..., Outcome] = serialize_executable.deserialize_and_load(*data)
+            form = Form(serialize_executable.deserialize_and_load(*data), donated)
         except Exception:  # noqa: BLE001 - whatever JAX finds wrong with it, the form is compiled anew
             return None
-        return executable
+        return form
 
-    def put(self, about: Key, lowered: stages.Lowered, compiled: stages.Compiled) -> None:
+    def put(
+        self, about: Key, lowered: stages.Lowered, compiled: stages.Compiled, donated: tuple[int, ...] = ()
+    ) -> None:
         """Keep a compiled form, unless it calls libraries that are not known to be there when it is loaded."""
         called = {a or b for a, b in _CALLED.findall(lowered.as_text())}
         if any(not name.startswith(_LAPACK) for name in called):
@@ -76,7 +94,7 @@ class ExecutableCache:
         try:
             data = serialize_executable.serialize(compiled)
             payload = io.BytesIO()
-            pickle.dump((bool(called), data), payload)
+            pickle.dump((bool(called), data, donated), payload)
         except Exception:  # noqa: BLE001 - what cannot be written is compiled again in another process
             return
         self._cache.put(self._key(about), payload.getvalue(), {"backend": "jax", "shapes": repr(about[1])})
@@ -89,10 +107,9 @@ def _initialise_lapack() -> None:
     lapack.prepare_lapack_call("potrf", np.dtype("float64"))  # type: ignore[no-untyped-call]  # JAX does not say
 
 
-def _direct(executable: Callable[..., Outcome]) -> Callable[..., Outcome]:
-    """Return what a compiled form calls, once it has been called; itself where JAX has it under no such name."""
-    direct: Callable[..., Outcome] | None = getattr(executable, "_call", None)
-    return executable if direct is None else direct
+def _called(form: Form) -> Form:
+    """Return a form that has been called, with what JAX then calls, where it has that under the name it had."""
+    return replace(form, call=getattr(form.call, "_call", None) or form.call, is_new=False)
 
 
 class Executables:
@@ -102,11 +119,16 @@ class Executables:
     ----------
     arguments
         Further arguments of compiled forms, which are always the same.
-    only
-        The compiled form of the only shapes met so far; None where there were others. It refuses other shapes.
+    replaced
+        Inputs whose memory results may take over, and the results; to be set before something is compiled.
+    latest
+        The compiled form that was called last. It refuses other shapes.
     """
 
-    __slots__ = ("_by_shapes", "_cache", "_jitted", "_lock", "_traceable", "_values", "arguments", "only")
+    __slots__ = (
+        *("_by_shapes", "_cache", "_function", "_jitted", "_lock", "_traceable", "_values", "arguments", "latest"),
+        "replaced",
+    )
 
     def __init__(
         self,
@@ -122,56 +144,70 @@ class Executables:
         self._values = values
         # Returns where they are kept, or None.
         self._cache = cache
-        self._by_shapes: dict[Shapes, Callable[..., Outcome]] = {}
-        self.only: Callable[..., Outcome] | None = None
+        self._by_shapes: dict[Shapes, Form] = {}
+        self.replaced: tuple[Replaced, ...] = ()
+        self.latest: Form | None = None
+        self._function: Callable[..., Outcome] | None = None
         self._jitted: stages.Wrapped | None = None
         self._lock = new_lock()
 
     def __call__(self, *args: Array) -> Outcome:
-        """Compute."""
-        if self.only is not None:
-            try:
-                return self.only(*args, *self.arguments)
-            except (TypeError, ValueError):
-                # Other shapes, devices or layouts than those that it was compiled for.
-                pass
+        """Compute. No argument's memory is taken over."""
         shapes = tuple([x.shape for x in args])
-        executable = self._by_shapes.get(shapes)
-        if executable is None:
-            executable = self._make(shapes, args)
+        form = self._by_shapes.get(shapes)
+        if form is None:
+            form = self._make(shapes, args)
+        given = [jnp.array(x) if i in form.donated else x for i, x in enumerate(args)] if form.donated else args
         try:
-            outcome: Outcome = executable(*args, *self.arguments)
+            outcome: Outcome = form.call(*given, *self.arguments)
         except (TypeError, ValueError):
             # Arrays of other devices or layouts than those that it was compiled for.
             outcome = self._jit()(*args, *self.arguments)
-        if self.only is executable:
-            self.only = _direct(executable)
+        if form.is_new:
+            form = self._by_shapes[shapes] = _called(form)
+        self.latest = form
         return outcome
 
-    def _make(self, shapes: Shapes, args: Sequence[Array]) -> Callable[..., Outcome]:
+    def _make(self, shapes: Shapes, args: Sequence[Array]) -> Form:
         with self._lock:
-            executable = self._by_shapes.get(shapes)
-            if executable is None:
-                executable = self._by_shapes[shapes] = self._stored_or_compiled(shapes, args)
-                self.only = executable if len(self._by_shapes) == 1 else None
-        return executable
+            form = self._by_shapes.get(shapes)
+            if form is None:
+                form = self._by_shapes[shapes] = self._stored_or_compiled(shapes, args)
+        return form
 
-    def _stored_or_compiled(self, shapes: Shapes, args: Sequence[Array]) -> Callable[..., Outcome]:
+    def _stored_or_compiled(self, shapes: Shapes, args: Sequence[Array]) -> Form:
         cache = self._cache()
-        about = (self._values, shapes)
+        about = (self._values, shapes, self.replaced)
         stored = None if cache is None else cache.find(about)
         if stored is not None:
             return stored
         with early_nodes() as early:
-            lowered = self._jit().lower(*args, *self.arguments)
+            traced = self._jit().trace(*args, *self.arguments)
+            donated = self._donated(args, traced.out_info)
+            lowered = self._jit(donated).lower(*args, *self.arguments) if donated else traced.lower()
         with span("compiler"):
             compiled = lowered.compile()
         # What a user's op computed while the graph was traced is in the form, and may be another in another process.
         if cache is not None and foreign_code(early, (*LIBRARIES, *JAX_LIBRARIES)) is None:
-            cache.put(about, lowered, compiled)
-        return compiled
+            cache.put(about, lowered, compiled, donated)
+        return Form(compiled, donated)
 
-    def _jit(self) -> stages.Wrapped:
+    def _donated(self, args: Sequence[Array], results: Outcome) -> tuple[int, ...]:
+        """Return which inputs' memory results take over: of large ones, where nothing needs the old values any more.
+
+        Where values may turn out to be invalid, the old ones are needed then.
+        """
+        outputs, failed, rows = results
+        if failed is not None or rows is not None:
+            return ()
+        pairs = [(i, args[i], outputs[o]) for i, o in self.replaced]
+        return tuple(i for i, x, y in pairs if (x.shape, x.dtype) == (y.shape, y.dtype) and x.nbytes >= _LEAST_DONATED)
+
+    def _jit(self, donated: tuple[int, ...] = ()) -> stages.Wrapped:
+        if self._function is None:
+            self._function = self._traceable()
+        if donated:
+            return jax.jit(self._function, donate_argnums=donated, compiler_options=_COMPILER_OPTIONS)
         if self._jitted is None:
-            self._jitted = jax.jit(self._traceable(), compiler_options=_COMPILER_OPTIONS)
+            self._jitted = jax.jit(self._function, compiler_options=_COMPILER_OPTIONS)
         return self._jitted

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import jax
 import numpy as np
@@ -155,6 +155,16 @@ class JaxProgram(Program):
         """Pass on a function that calls compiled code at once; not where values decide shapes."""
         if isinstance(self._compiled, Executables):
             take(quick_caller(self._compiled, self._native, single, fallback))
+
+    def updating(
+        self, replaced: Sequence[tuple[int, int]], write: Callable[[Sequence[Value]], None]
+    ) -> Callable[..., Sequence[Value]]:
+        """Return a function like the program whose results take over the memory of large values that they replace."""
+        if not isinstance(self._compiled, Executables):
+            return self
+        self._compiled.replaced = tuple(replaced)
+        caller: Any = quick_caller(self._compiled, self._native, False, self, write)
+        return caller  # type: ignore[no-any-return]  # a list of the outputs
 
     def _as_native(self, value: object, at: int) -> Value:
         if isinstance(value, np.ndarray | jax.Array):

@@ -68,7 +68,8 @@ def bits64(stream: Stream, n: int) -> jax.Array:
 
 def bit(x: jax.Array, k: int) -> jax.Array:
     """Return whether a bit of integers is set."""
-    return (x >> x.dtype.type(k)) & x.dtype.type(1) == 1
+    is_set: jax.Array = (x >> x.dtype.type(k)) & x.dtype.type(1) == 1
+    return is_set
 
 
 def pairs64(block: Block) -> tuple[jax.Array, jax.Array]:
