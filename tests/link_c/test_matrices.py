@@ -12,10 +12,9 @@ import pytest
 
 import treadle.tensor as tt
 from treadle.compile import function
-from treadle.link.c import TABLE
+from treadle.link.c import TABLE, lapack_pointer
 from treadle.link.c.errors import BackendUnavailableError, ExportError
 from treadle.tensor import MatrixError, MatrixOp
-from treadle.tensor.linalg.lower.c.writing.lapack import routine
 from treadle.tensor.linalg.lower.c.writing.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
 
 if TYPE_CHECKING:
@@ -256,7 +255,7 @@ def test_program_without_python_lacks_lapack(tmp_path: Path) -> None:
 
 def test_routine_with_other_parameters_is_refused() -> None:
     with pytest.raises(BackendUnavailableError, match="has the C type"):
-        routine("potrf", "cixi", "float64").address()
+        lapack_pointer("potrf", "cixi", "float64").address()
 
 
 def test_threads_do_not_share_memory(link: Link, rng: np.random.Generator) -> None:

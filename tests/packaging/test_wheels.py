@@ -18,7 +18,7 @@ from tools.release.workspace import Project, projects
 ROOT = Path(__file__).resolve().parent.parent.parent
 OURS = {
     *("config", "compile", "compile-cache", "graph-core", "rewrite", "tensor", "linalg", "neural", "optimize"),
-    *("random", "signal", "sparse-tensors", "link-numba", "pytensor-surface"),
+    *("kernel-language", "random", "signal", "sparse-tensors", "link-numba", "pytensor-surface"),
 }
 # numpy, scipy, opt_einsum, numba, filelock and rich, and what these require.
 THIRD_PARTIES = {

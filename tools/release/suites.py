@@ -56,6 +56,7 @@ SUITES = {
         ("tests/graph", "tests/link_vm"),
         ("tests/graph/test_function_graph.py", "tests/graph/test_encoding.py", "tests/link_vm/test_generation.py"),
     ),
+    "kernel-language": Suite(("tests/kernels",), ("tests/kernels/test_language.py",)),
     "rewrite": Suite(("tests/rewrite",), ("tests/rewrite/test_engine.py", "tests/rewrite/test_patterns.py")),
     "tensor": Suite(
         ("tests/tensor", "tests/tensor_rewrites"),

@@ -8,13 +8,22 @@ from types import MappingProxyType
 
 # Packages, without the namespace that all have in common.
 _PACKAGES = (
-    *("cache", "compile", "config", "graph", "named", "rewrite", "sparse", "surface", "tensor", "testing"),
+    *("cache", "compile", "config", "graph", "kernels", "named", "rewrite", "sparse", "surface", "tensor", "testing"),
     *("link.c", "link.jax", "link.numba", "link.torch", "link.vm"),
 )
 
 # The distributions.
 DISTRIBUTIONS = (
-    *("compile", "config", "compile-cache", "graph-core", "rewrite", "pytensor-surface", "as-pytensor"),
+    *(
+        "compile",
+        "config",
+        "compile-cache",
+        "graph-core",
+        "kernel-language",
+        "rewrite",
+        "pytensor-surface",
+        "as-pytensor",
+    ),
     *("tensor", "linalg", "named-tensors", "neural", "optimize", "random", "signal", "sparse-tensors"),
     *("link-c", "link-numba", "link-jax", "link-torch", "link-testing"),
 )

@@ -57,15 +57,28 @@ class LoweringTable:
         Name of the backend, for messages and for the entry-point group.
     load
         Imports the modules that register the backend's own rules; called once, at the first lookup.
+    beside
+        A table of rules that several backends share, and a function that makes a rule of this backend of one of them.
+        They are used for types of ops that have no rule here.
     """
 
-    __slots__ = ("__weakref__", "_added", "_checks", "_published", "_rules", "backend", "module", "scope")
+    __slots__ = (
+        "__weakref__", "_adapted", "_added", "_beside", "_checks", "_published", "_rules", "backend", "module", "scope",
+    )  # fmt: skip
 
     # All tables in use, those that other packages make for backends included.
     tables: ClassVar[weakref.WeakSet[RegistrationTable]] = weakref.WeakSet()
 
-    def __init__(self, backend: str, load: Callable[[], object] = tuple) -> None:
+    def __init__(
+        self,
+        backend: str,
+        load: Callable[[], object] = tuple,
+        beside: tuple[LoweringTable, Callable[[Rule], Rule]] | None = None,
+    ) -> None:
         self.backend = backend
+        self._beside = beside
+        # Rules of the other table, by type, as this backend's.
+        self._adapted: dict[type, tuple[Rule, Rule]] = {}
         # The module that the table was made in: the backend's own rules are in its package.
         self.module: str = sys._getframe(1).f_globals.get("__name__", "")
         self._added: list[tuple[type, Rule]] = []
@@ -132,15 +145,30 @@ class LoweringTable:
     def load(self) -> None:
         """Let the backend and installed packages register their rules, once."""
         self._published.load()
+        if self._beside is not None:
+            self._beside[0].load()
 
     def find(self, op: Op) -> Rule | None:
         """Return the rule for an op, or None."""
         self.load()
         for base in type(op).__mro__:
-            rule = self._rules.get(base)
+            rule = self._rules.get(base) or self._shared(base)
             if rule is not None:
                 return rule
         return None
+
+    def _shared(self, op_type: type) -> Rule | None:
+        """Return the rule for a type that the other table has, as one of this backend."""
+        if self._beside is None:
+            return None
+        table, adapt = self._beside
+        rule = table._rules.get(op_type)
+        if rule is None:
+            return None
+        known = self._adapted.get(op_type)
+        if known is None or known[0] is not rule:
+            known = self._adapted[op_type] = rule, adapt(rule)
+        return known[1]
 
     def added(self) -> list[tuple[type, Rule]]:
         """Return op types and rules that were registered outside of entry points; nothing is loaded for it."""
@@ -149,7 +177,8 @@ class LoweringTable:
     def op_types(self) -> list[type]:
         """Return the op types that have a rule of their own."""
         self.load()
-        return list(self._rules)
+        shared = () if self._beside is None else self._beside[0]._rules
+        return [*self._rules, *(op_type for op_type in shared if op_type not in self._rules)]
 
     def rule(self, node: Apply) -> Rule:
         """Return the rule for a node's op.
@@ -162,8 +191,9 @@ class LoweringTable:
         rule = self.find(node.op)
         if rule is None:
             raise Unsupported
-        for check in (self._checks[base] for base in type(node.op).__mro__ if base in self._checks):
-            check(node.op, node)
+        for checks in (self._checks, {} if self._beside is None else self._beside[0]._checks):
+            for check in (checks[base] for base in type(node.op).__mro__ if base in checks):
+                check(node.op, node)
         return rule
 
     def lower(

@@ -117,7 +117,7 @@ class _Publications:
         """Return what is installed along the search path."""
         path = tuple(sys.path)
         if self._installed is None or path != self._path:
-            groups = ("treadle.rules", *(f"treadle.lowerings.{name}" for name in (*BACKENDS.names(), "vm")))
+            groups = ("treadle.rules", *(f"treadle.lowerings.{name}" for name in (*BACKENDS.names(), "vm", "kernels")))
             entries = [entry for group in dict.fromkeys(groups) for entry in discover(group).values()]
             texts = tuple(f"{entry.group} {entry.name} {entry.value}" for entry in entries)
             modules = tuple({entry.value.partition(":")[0] for entry in entries})

@@ -8,6 +8,7 @@ from treadle.link.c.backend import BACKEND, WITH_STEPS
 if TYPE_CHECKING:
     from treadle.link.c.capsules import CPointer
     from treadle.link.c.conventions.dtypes import CType, ctype
+    from treadle.link.c.conventions.lapack import lapack_pointer
     from treadle.link.c.errors import BackendUnavailableError
     from treadle.link.c.linker import CLinker
     from treadle.link.c.opwise import OpWiseCLinker
@@ -28,6 +29,7 @@ else:
         {
             "treadle.link.c.capsules": "CPointer",
             "treadle.link.c.conventions.dtypes": "CType ctype",
+            "treadle.link.c.conventions.lapack": "lapack_pointer",
             "treadle.link.c.errors": "BackendUnavailableError",
             "treadle.link.c.linker": "CLinker",
             "treadle.link.c.opwise": "OpWiseCLinker",
@@ -44,5 +46,5 @@ else:
 
 __all__ = [
     "BACKEND", "CORE", "HELPERS", "SCALARS", "TABLE", "WITH_STEPS", "BackendUnavailableError", "CFunction", "CLinker",
-    "CPointer", "CType", "LoopPointer", "OpWiseCLinker", "Unit", "c_function", "ctype",
+    "CPointer", "CType", "LoopPointer", "OpWiseCLinker", "Unit", "c_function", "ctype", "lapack_pointer",
 ]  # fmt: skip

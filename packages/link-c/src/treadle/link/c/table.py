@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from treadle.graph import LoweringTable
+from treadle.kernels import TABLE as KERNELS
+from treadle.kernels import at_site
 
 
 def _load() -> None:
@@ -11,4 +13,4 @@ def _load() -> None:
     load_families("treadle.link.c.lower")
 
 
-TABLE = LoweringTable("c", _load)
+TABLE = LoweringTable("c", _load, beside=(KERNELS, at_site))

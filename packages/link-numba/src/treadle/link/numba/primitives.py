@@ -95,6 +95,18 @@ def _shifted(code: str) -> Intrinsic:
     return _primitive(lambda context, builder, sig, args: builder.gep(args[0], [args[1]]), kind, kind, types.int64)
 
 
+def _room(code: str, count: str) -> Intrinsic:
+    """Room for some elements that lasts until the function returns; the number that it takes is not used."""
+    kind = types.CPointer(TYPES[code])
+
+    def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+        element = context.get_data_type(TYPES[code])
+        place = cgutils.alloca_once(builder, ir.ArrayType(element, int(count)))
+        return builder.bitcast(place, context.get_value_type(kind))
+
+    return _primitive(write, kind, types.int64)
+
+
 def _explode(ndim: str) -> Intrinsic:
     """An array as its address, lengths, and strides in elements."""
     rank = int(ndim)
@@ -474,6 +486,7 @@ _FAMILIES: dict[str, Callable[..., Intrinsic]] = {
     "as": _as_pointer,
     "shifted": _shifted,
     "explode": _explode,
+    "room": _room,
     "wrap": _wrap,
     "libm": _libm,
     "special": _special,
@@ -510,6 +523,9 @@ _SINGLE: dict[str, Callable[[], Intrinsic | float]] = {
     # Multiply or divide a complex number by a complex number, or by a real one of the same precision.
     "times": lambda: _typed(lambda context, a, b: (a(a, b), _complex_times), 2),
     "over": lambda: _typed(lambda context, a, b: (a(a, b), _complex_over), 2),
+    # Quotients of integers as processors compute them: rounded toward 0, by anything but 0.
+    "quotient": lambda: _primitive(lambda context, b, sig, args: b.sdiv(*args), None, None, None),
+    "remainder": lambda: _primitive(lambda context, b, sig, args: b.srem(*args), None, None, None),
     "add_any": lambda: _reordered("fadd"),
     "mul_any": lambda: _reordered("fmul"),
     "quadrature_node": lambda: _from_table(QUADRATURE[0]),

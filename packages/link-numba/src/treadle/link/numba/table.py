@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from treadle.graph import LoweringTable
+from treadle.kernels import TABLE as KERNELS
+from treadle.kernels import at_site
 
 
 def _load() -> None:
@@ -12,4 +14,4 @@ def _load() -> None:
 
 
 # A rule ``rule(op, node, writer)`` writes the statements that compute the node, and binds its outputs.
-TABLE = LoweringTable("numba", _load)
+TABLE = LoweringTable("numba", _load, beside=(KERNELS, at_site))

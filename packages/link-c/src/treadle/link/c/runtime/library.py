@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from hashlib import sha256
 
+from treadle.kernels import HELPERS as LANGUAGE
 from treadle.link.c.conventions.dtypes import CTYPES, CType
 from treadle.link.c.conventions.special import special_function
 from treadle.link.c.runtime.additions import HELPERS
@@ -20,6 +21,7 @@ from treadle.link.c.runtime.functions.inverse_error_functions import (
 from treadle.link.c.runtime.functions.scalars import scalar_helpers
 from treadle.link.c.runtime.functions.special_functions import SPECIAL
 from treadle.link.c.runtime.indexing import INDEXING, adding, adding_points, placing
+from treadle.link.c.runtime.kernels import KERNELS
 from treadle.link.c.runtime.linked import declarations, symbols
 from treadle.link.c.runtime.loops import LOOPS
 from treadle.link.c.runtime.product import PRODUCT, accumulated, matmul
@@ -56,7 +58,7 @@ class Library:
         texts: dict[str, str] = {
             **CORE, **GAMMA_FUNCTIONS, **INVERSE_ERROR_FUNCTIONS, **scalar_helpers(), **DRIVER, **FUSED,
             **PRODUCT, **INDEXING, **LOOPS, **NORMALIZATION,
-            **SEARCHING, **SHAPES, **SORTING, **SPECIAL, **USERS,
+            **SEARCHING, **SHAPES, **SORTING, **SPECIAL, **USERS, **LANGUAGE,
             "tr_f64s tr_f32s": VECTOR_TYPES,
         }  # fmt: skip
         HELPERS.refuse_names_of(texts)
@@ -96,6 +98,10 @@ class Library:
     def find(self, name: str) -> tuple[str, str] | None:
         """Return the name and text of the helper that defines a name, or None if no helper does."""
         if name not in self._texts:
+            kernel = KERNELS.find(name)
+            if kernel is not None:
+                self._texts[name] = name, kernel
+                return self._texts[name]
             own = name.removesuffix("_run")
             stem = own
             types: list[CType] = []

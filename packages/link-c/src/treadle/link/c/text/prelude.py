@@ -110,6 +110,7 @@ _WORDS = {
     "if", "for", "while", "switch", "return", "sizeof", "defined", "else", "do", "vector_size", "aligned", "visibility",
     "weak", "alias", "unused", "const", "restrict", "int", "char", "double", "float", "void", "simd", "reduction",
     "unroll", "__attribute__", "__asm__", "__typeof__", "_Pragma", "case",
+    "__real__", "__imag__", "always_inline",
 }  # fmt: skip
 _OWN = re.compile(r"tr_|TR_|treadle_|__builtin_|__atomic_|_ZGV|__restrict")
 _COMMENT = re.compile(r"/\*.*?\*/|\"[^\"\n]*\"", re.DOTALL)

@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 
 from treadle.config import config
 from treadle.graph import Apply, Constant, FunctionGraph, MissingInputError, Op, Variable
+from treadle.kernels import Site
 from treadle.link.c.capsules import CPointer
 from treadle.link.c.conventions.convention import CHUNK, FIXED
 from treadle.link.c.conventions.dtypes import ctype
 from treadle.link.c.conventions.special import CALL, special_pointer
+from treadle.link.c.text.kernels import CSite
 from treadle.link.c.text.layout import Layout
 from treadle.link.c.text.requirements import CFunction, Requirements
 from treadle.tensor import TensorConstant, TensorVariable
@@ -222,6 +224,10 @@ class Unit:
                 self._prolong(x.owner, at)
 
     # For rules: text
+
+    def site(self, node: Apply) -> Site:
+        """Return where rules for all compiling backends write that kernels compute a node."""
+        return CSite(node, self)
 
     def line(self, text: str) -> None:
         """Append a statement for the current node."""

@@ -149,6 +149,8 @@ class Emitter:
         self._places: dict[str, ir.Value] = {}
         self.returned: NumbaType | None = None
         self.parameters = names
+        # While the function is written: for each loop around, where its next step begins and what follows it.
+        self._loops: list[tuple[ir.Block, ir.Block]] = []
         self._body = self._block(function.body)
         if self.returned is None:
             raise BeyondError(unit.name)
@@ -275,9 +277,10 @@ class Emitter:
 
     def _for(self, node: ast.For) -> Statement:
         call, name = node.iter, _name(node.target)
-        if not (isinstance(call, ast.Call) and _name(call.func) == "range" and 1 <= len(call.args) <= 2) or node.orelse:
+        if not (isinstance(call, ast.Call) and _name(call.func) == "range" and 1 <= len(call.args) <= 3) or node.orelse:
             raise BeyondError(ast.dump(node))
-        bounds = [self.value(a) for a in call.args]
+        bounds = [self.value(a) for a in call.args[:2]]
+        step = ast.literal_eval(call.args[2]) if len(call.args) == 3 else 1
         if any(b.kind != types.int64 for b in bounds):
             msg = "a range of other numbers than int64"
             raise BeyondError(msg)
@@ -292,11 +295,11 @@ class Emitter:
             builder.store(start, place)
 
             def test(builder: ir.IRBuilder) -> ir.Value:
-                return builder.icmp_signed("<", builder.load(place), stop)
+                return builder.icmp_signed("<" if step > 0 else ">", builder.load(place), stop)
 
             def run(builder: ir.IRBuilder) -> None:
                 at = builder.load(place)
-                builder.store(builder.add(at, ir.Constant(word, 1), flags=("nsw",)), place)
+                builder.store(builder.add(at, ir.Constant(word, step), flags=("nsw",)), place)
                 self._store(builder, name, at)
                 body(builder)
 
@@ -304,20 +307,33 @@ class Emitter:
 
         return write
 
-    @staticmethod
-    def _loop(test: Write, body: Statement) -> Statement:
+    def _loop(self, test: Write, body: Statement) -> Statement:
         def write(builder: ir.IRBuilder) -> None:
             head, inside, after = (builder.append_basic_block(n) for n in ("head", "body", "after"))
             builder.branch(head)
             builder.position_at_end(head)
             builder.cbranch(test(builder), inside, after)
             builder.position_at_end(inside)
+            self._loops.append((head, after))
             body(builder)
+            self._loops.pop()
             if not builder.block.is_terminated:
                 builder.branch(head)
             builder.position_at_end(after)
 
         return write
+
+    def _continue(self, node: ast.Continue) -> Statement:
+        del node
+        return lambda builder: builder.branch(self._loops[-1][0]) and None
+
+    def _break(self, node: ast.Break) -> Statement:
+        del node
+        return lambda builder: builder.branch(self._loops[-1][1]) and None
+
+    def _pass(self, node: ast.Pass) -> Statement:
+        del node
+        return lambda _: None
 
     # Expressions
 

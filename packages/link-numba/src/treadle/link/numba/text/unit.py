@@ -56,7 +56,14 @@ class Unit:
         return list(order.values())
 
 
-def make_kernel(stem: str, params: Sequence[tuple[str, str]], lines: Sequence[str], uses: Sequence[Unit] = ()) -> Unit:
+def make_kernel(
+    stem: str,
+    params: Sequence[tuple[str, str]],
+    lines: Sequence[str],
+    uses: Sequence[Unit] = (),
+    *,
+    is_inlined: bool = False,
+) -> Unit:
     """Return the unit with a function body.
 
     A digest of the text follows `stem` in its name; `params` are names and type codes; `lines` are indented here.
@@ -66,7 +73,9 @@ def make_kernel(stem: str, params: Sequence[tuple[str, str]], lines: Sequence[st
     codes = tuple(code for _, code in params)
     mark = digest(names, body, *codes, *(u.key for u in uses))[:8]
     name = f"{stem}_{mark}"
-    return Unit(name, f"def {name}({names}):\n{body}", codes, tuple(uses), is_kernel=True)
+    return Unit(
+        name, f"def {name}({names}):\n{body}", codes, tuple(uses), is_kernel=not is_inlined, is_inlined=is_inlined
+    )
 
 
 def indented(lines: Sequence[str], steps: int = 1) -> list[str]:

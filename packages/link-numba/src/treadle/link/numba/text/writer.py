@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from treadle.graph import Constant, FunctionGraph, MissingInputError, Variable, as_index
+from treadle.graph import Apply, Constant, FunctionGraph, MissingInputError, Variable, as_index
+from treadle.kernels import Site
 from treadle.link.numba.dtypes import STORAGES, Storage, converted
 from treadle.link.numba.routines.blas import ROUTINES
 from treadle.link.numba.routines.externals import FIXED_WORDS
 from treadle.link.numba.routines.ufunc_loops import Address
 from treadle.link.numba.status import MEMORY, SHAPE
+from treadle.link.numba.text.kernels import NumbaSite
 from treadle.link.numba.text.loops import Array, elementwise, still_where
 from treadle.link.numba.text.unit import Unit
 from treadle.link.numba.text.values import ArrayValue, ScalarValue, Value, is_literal, product
@@ -149,6 +151,10 @@ class GraphWriter:
         self.values[var] = value
 
     # Statements
+
+    def site(self, node: Apply) -> Site:
+        """Return where rules for all compiling backends write that kernels compute a node."""
+        return NumbaSite(node, self)
 
     def name(self, stem: str = "v") -> str:
         """Return a new name."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from string import Template
 from types import MappingProxyType
 
-from treadle.link.c import Unit, ctype
+from treadle.link.c import Unit, ctype, lapack_pointer
 from treadle.tensor import TensorNode, TensorVariable
-from treadle.tensor.linalg.lower.c.writing.lapack import c_type, routine
+from treadle.tensor.linalg.lower.c.writing.lapack import c_type
 from treadle.tensor.linalg.matrix_op import MatrixOp
 
 # The rules take complex numbers too.
@@ -80,7 +80,7 @@ class MatrixBody:
     results: Sequence[MatrixResult]
     # The statements.
     text: str
-    # Routines of LAPACK by their names without the letter of the type, with their parameters as `lapack.routine`
+    # Routines of LAPACK by their names without the letter of the type, with their parameters as `lapack_pointer`
     # takes them; those of BLAS are named ``blas:trsm``.
     routines: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
     # Working arrays of the body: names, each with the type of its elements (``T``, ``R`` or ``int``) and, after a
@@ -217,7 +217,7 @@ def _kernel(op: MatrixOp, node: TensorNode, unit: Unit, body: MatrixBody) -> str
     }
     for name, parameters in body.routines.items():
         library, _, own = name.rpartition(":")
-        pointer = routine(own, parameters, dtype, library or "lapack")
+        pointer = lapack_pointer(own, parameters, dtype, library or "lapack")
         variable = unit.pointer(f"tr_at_{pointer.name}", pointer)
         words[own] = f"(({c_type(parameters, element.computed, real)}){variable})"
     lines = ["  int info = 0;", *_variables(op, body, body.text + body.query + "".join(body.scratch.values()))]

@@ -1,0 +1,38 @@
+"""treadle.kernels: kernels written once, in a small part of Python, for all compiling backends."""
+
+from typing import TYPE_CHECKING
+
+from treadle.config import versioned_names
+
+if TYPE_CHECKING:
+    from treadle.kernels.c_printing import HELPERS, c_name, c_text, stored_type
+    from treadle.kernels.definition import Kernel, kernel
+    from treadle.kernels.errors import KernelError
+    from treadle.kernels.kinds import SIZES, is_pointer, real_dtype, value_kind
+    from treadle.kernels.language import Status
+    from treadle.kernels.numba_printing import memory_code, numba_lines, numba_name, value_code
+    from treadle.kernels.site import TABLE, Condition, Given, Length, Site, at_site
+    from treadle.kernels.tree import Routine, Specialised
+
+    __version__: str
+else:
+    __getattr__ = versioned_names(
+        __name__,
+        "kernel-language",
+        {
+            "treadle.kernels.c_printing": "HELPERS c_name c_text stored_type",
+            "treadle.kernels.errors": "KernelError",
+            "treadle.kernels.definition": "Kernel kernel",
+            "treadle.kernels.kinds": "SIZES is_pointer real_dtype value_kind",
+            "treadle.kernels.language": "Status",
+            "treadle.kernels.numba_printing": "memory_code numba_lines numba_name value_code",
+            "treadle.kernels.site": "TABLE Condition Given Length Site at_site",
+            "treadle.kernels.tree": "Routine Specialised",
+        },
+    )
+
+__all__ = [
+    "HELPERS", "SIZES", "TABLE", "Condition", "Given", "Kernel", "KernelError", "Length", "Routine", "Site",
+    "Specialised", "Status", "at_site", "c_name", "c_text", "is_pointer", "kernel", "memory_code", "numba_lines",
+    "numba_name",     "real_dtype", "stored_type", "value_code", "value_kind",
+]  # fmt: skip

@@ -1,0 +1,334 @@
+"""The text of a specialised kernel in C."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from treadle.kernels.kinds import REAL, SHORT, is_pointer
+from treadle.kernels.tree import (
+    Apply,
+    Assign,
+    Binary,
+    Call,
+    CallRoutine,
+    Choice,
+    Convert,
+    Do,
+    Expression,
+    For,
+    If,
+    Leave,
+    Literal,
+    Load,
+    Local,
+    Logic,
+    Moved,
+    Return,
+    Specialised,
+    Statement,
+    Store,
+    Unary,
+    Variable,
+    While,
+)
+
+# The C types of elements in memory, and of values.
+_STORED: Mapping[str, str] = MappingProxyType(
+    {
+        "bool": "uint8_t", "float16": "uint16_t", "float32": "float", "float64": "double",
+        "complex64": "float _Complex", "complex128": "double _Complex",
+    }
+)  # fmt: skip
+_WORDS: Mapping[str, str] = MappingProxyType({"and": "&&", "or": "||", "not": "!"})
+_FUNCTIONS: Mapping[str, str] = MappingProxyType({"power": "pow"})
+PREFIX = "tr_k_"
+_KEYWORDS = frozenset(
+    {
+        "auto", "case", "char", "const", "default", "do", "double", "enum", "extern", "goto", "inline", "int", "long",
+        "register", "restrict", "short", "signed", "sizeof", "static", "struct", "switch", "typedef", "union",
+        "unsigned", "void", "volatile", "float",
+    }
+)  # fmt: skip
+
+# Functions of the language that C has no operator or function for; what calls them names them.
+HELPERS: Mapping[str, str] = MappingProxyType(
+    {
+        "tr_k_min": "static inline int64_t tr_k_min(int64_t a, int64_t b) { return a < b ? a : b; }\n",
+        "tr_k_max": "static inline int64_t tr_k_max(int64_t a, int64_t b) { return a > b ? a : b; }\n",
+        "tr_k_abs": "static inline int64_t tr_k_abs(int64_t a) { return a < 0 ? -a : a; }\n",
+        "tr_k_floor_div": (
+            "static inline int64_t tr_k_floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }\n"
+        ),
+        "tr_k_floor_mod": (
+            "static inline int64_t tr_k_floor_mod(int64_t a, int64_t b) { return a % b + (a % b < 0 ? b : 0); }\n"
+        ),
+        **{
+            f"tr_k_times_{short}": (
+                f"static inline {t} _Complex tr_k_times_{short}({t} _Complex a, {t} _Complex b) {{\n"
+                f"  const {t} x = __real__ a, y = __imag__ a, u = __real__ b, v = __imag__ b;\n"
+                "  return __builtin_complex(x * u - y * v, x * v + y * u);\n}\n"
+            )
+            for short, t in (("c64", "float"), ("c128", "double"))
+        },
+        # Smith's algorithm (1962).
+        **{
+            f"tr_k_over_{short}": (
+                f"static inline {t} _Complex tr_k_over_{short}({t} _Complex a, {t} _Complex b) {{\n"
+                f"  {t} x = __real__ a, y = __imag__ a, u = __real__ b, v = __imag__ b;\n"
+                f"  if (!(fabs{f}(u) >= fabs{f}(v))) {{ {t} z = x; x = -y; y = z; z = u; u = -v; v = z; }}\n"
+                f"  const {t} low = v / u, scale = u + v * low;\n"
+                "  return __builtin_complex((x + y * low) / scale, (y - x * low) / scale);\n}\n"
+            )
+            for short, t, f in (("c64", "float", "f"), ("c128", "double", ""))
+        },
+    }
+)
+
+
+def stored_type(dtype: str) -> str:
+    """Return the C type of an element in memory."""
+    return _STORED.get(dtype, f"{dtype}_t")
+
+
+def value_type(kind: str) -> str:
+    """Return the C type of values of a kind."""
+    if is_pointer(kind):
+        return f"{stored_type(kind[1:])} *"
+    return "int" if kind == "bool" else stored_type(kind)
+
+
+def _named(name: str) -> str:
+    """Return the C name of a variable."""
+    return f"{name}_" if name in _KEYWORDS else name
+
+
+def c_name(kernel: Specialised) -> str:
+    """Return the name of a kernel's C function."""
+    return f"{PREFIX}{kernel.name}"
+
+
+def c_text(kernel: Specialised) -> str:
+    """Return the definition of a kernel's C function; those of kernels that it calls come before it.
+
+    Addresses of routines of LAPACK and BLAS are further parameters (``void *``), ordered as `Specialised.routines`.
+    """
+    parameters = [
+        f"{value_type(p.kind)}{'restrict ' if is_pointer(p.kind) else ' '}{_named(p.name)}" for p in kernel.parameters
+    ]
+    parameters += [f"void *{r.library}_{r.name}" for r in kernel.routines]
+    head = f"{value_type(kernel.result)} {c_name(kernel)}({', '.join(parameters)})"
+    how = "static inline __attribute__((always_inline)) " if kernel.inline else "static "
+    printer = _Printer(kernel)
+    body = printer.block(kernel.body, 1)
+    return "\n".join([f"/* {kernel.where} */", f"{how}{head} {{", *printer.declarations(), *body, "}", ""])
+
+
+class _Printer:
+    def __init__(self, kernel: Specialised) -> None:
+        self.kernel = kernel
+        # Variables that are rooms for elements, which are declared where they are.
+        self.rooms: set[str] = set()
+
+    def declarations(self) -> list[str]:
+        lines = []
+        for name, kind in self.kernel.variables.items():
+            if name not in self.rooms:
+                lines.append(f"  {value_type(kind)}{'' if is_pointer(kind) else ' '}{_named(name)};")
+        return lines
+
+    # Statements
+
+    def block(self, body: Sequence[Statement], depth: int) -> list[str]:
+        lines: list[str] = []
+        for statement in body:
+            lines += ["  " * depth + line for line in self.statement(statement)]
+        return lines
+
+    def statement(self, statement: Statement) -> list[str]:
+        if isinstance(statement, Assign):
+            if isinstance(statement.value, Local):
+                self.rooms.add(statement.name)
+                element = stored_type(statement.value.kind[1:])
+                return [f"{element} {_named(statement.name)}[{statement.value.count}];"]
+            return [f"{_named(statement.name)} = {self.bare(statement.value)};"]
+        if isinstance(statement, Store):
+            place = f"{self.text(statement.pointer)}[{self.bare(statement.index)}]"
+            return [f"{place} = {self.stored(statement.pointer.kind[1:], statement.value)};"]
+        if isinstance(statement, If):
+            lines = [f"if ({self.bare(statement.test)}) {{", *self.block(statement.body, 1)]
+            if statement.orelse:
+                lines += ["} else {", *self.block(statement.orelse, 1)]
+            return [*lines, "}"]
+        if isinstance(statement, While):
+            return [f"while ({self.bare(statement.test)}) {{", *self.block(statement.body, 1), "}"]
+        if isinstance(statement, For):
+            return self._for(statement)
+        if isinstance(statement, Return):
+            return [f"return {self.bare(statement.value)};"]
+        if isinstance(statement, Leave):
+            return [f"{statement.word};"]
+        if isinstance(statement, Do):
+            return [f"{self.text(statement.call)};"]
+        assert isinstance(statement, CallRoutine)
+        return self._routine(statement)
+
+    def _for(self, loop: For) -> list[str]:
+        name, stop = _named(loop.name), self.bare(loop.stop)
+        simple = isinstance(loop.stop, Variable | Literal) and not self._assigned(loop)
+        # The bound is computed once; a variable that the loop leaves alone is one already.
+        bound = stop if simple else f"{name}_stop"
+        first = f"int64_t {name} = {self.bare(loop.start)}" + ("" if simple else f", {bound} = {stop}")
+        comparison, step = ("<", f"{name} += {loop.step}") if loop.step > 0 else (">", f"{name} -= {-loop.step}")
+        step = {1: f"{name}++", -1: f"{name}--"}.get(loop.step, step)
+        head = f"for ({first}; {name} {comparison} {bound}; {step}) {{"
+        pragma = ["#pragma omp simd"] if loop.independent else []
+        return [*pragma, head, *self.block(loop.body, 1), "}"]
+
+    def _assigned(self, loop: For) -> bool:
+        """Whether a loop assigns the variable that is its bound."""
+        return isinstance(loop.stop, Variable) and loop.stop.name in _assigned_in(loop.body)
+
+    def _routine(self, call: CallRoutine) -> list[str]:
+        routine = call.routine
+        kinds, arguments = [], []
+        for argument in call.arguments:
+            if is_pointer(argument.kind):
+                kinds.append(value_type(argument.kind))
+                arguments.append(self.text(argument))
+            elif argument.kind == "char":
+                kinds.append("char *")
+                arguments.append(f'"{argument.value}"' if isinstance(argument, Literal) else "")
+            else:
+                kind = "int" if argument.kind == "int64" else value_type(argument.kind)
+                kinds.append(f"{kind} *")
+                arguments.append(f"&({kind}){{({kind})({self.text(argument)})}}")
+        called = f"{routine.library}_{routine.name}"
+        if routine.library == "blas":
+            return [f"((void (*)({', '.join(kinds)})){called})({', '.join(arguments)});"]
+        pointer = f"((void (*)({', '.join([*kinds, 'int *'])})){called})"
+        result = [f"  {_named(call.target)} = tr_info;"] if call.target else []
+        return ["{", "  int tr_info = 0;", f"  {pointer}({', '.join([*arguments, '&tr_info'])});", *result, "}"]
+
+    # Expressions
+
+    def stored(self, dtype: str, value: Expression) -> str:
+        text = self.text(value)
+        if dtype == "float16":
+            return f"tr_f32_to_f16({text})"
+        return text if stored_type(dtype) == value_type(value.kind) else f"({stored_type(dtype)})({text})"
+
+    def text(self, x: Expression) -> str:
+        """Return the C text of an expression, in parentheses where operators around may bind closer."""
+        if isinstance(x, Literal):
+            return _literal(x)
+        if isinstance(x, Variable):
+            return _named(x.name)
+        if isinstance(x, Load):
+            dtype, place = x.pointer.kind[1:], f"{self.text(x.pointer)}[{self.bare(x.index)}]"
+            if dtype == "float16":
+                return f"tr_f16_to_f32({place})"
+            if dtype == "bool":
+                return f"({place} != 0)"
+            return place if stored_type(dtype) == value_type(x.kind) else f"(int64_t){place}"
+        if isinstance(x, Moved):
+            return f"({self.text(x.pointer)} + {self.text(x.count)})"
+        if isinstance(x, Binary):
+            return self._binary(x)
+        if isinstance(x, Unary):
+            return f"({_WORDS.get(x.operator, x.operator)}{self.text(x.operand)})"
+        if isinstance(x, Logic):
+            return f"({f' {_WORDS[x.operator]} '.join(map(self.text, x.parts))})"
+        if isinstance(x, Choice):
+            return f"({self.text(x.test)} ? {self.text(x.first)} : {self.text(x.second)})"
+        if isinstance(x, Convert):
+            return f"({value_type(x.kind)})({self.text(x.operand)})"
+        if isinstance(x, Call):
+            routines = [f"{r.library}_{r.name}" for r in x.kernel.routines]
+            return f"{c_name(x.kernel)}({', '.join([*map(self.text, x.arguments), *routines])})"
+        assert isinstance(x, Apply)
+        return self._function(x)
+
+    def bare(self, x: Expression) -> str:
+        """Return the text of an expression without parentheses around all of it."""
+        text = self.text(x)
+        if not text.startswith("("):
+            return text
+        depth = 0
+        for at, letter in enumerate(text):
+            depth += (letter == "(") - (letter == ")")
+            if not depth:
+                return text[1:-1] if at == len(text) - 1 else text
+        return text
+
+    def _binary(self, x: Binary) -> str:
+        left, right = self.text(x.left), self.text(x.right)
+        if x.kind == "int64" and x.operator in {"//", "%"}:
+            by = int(x.right.value) if isinstance(x.right, Literal) else 0
+            if by & (by - 1) == 0:
+                return f"({left} >> {by.bit_length() - 1})" if x.operator == "//" else f"({left} & {by - 1})"
+            return f"{PREFIX}floor_{'div' if x.operator == '//' else 'mod'}({left}, {right})"
+        if x.kind in REAL and x.operator in {"*", "/"} and x.right.kind == x.kind:
+            return f"{PREFIX}{'times' if x.operator == '*' else 'over'}_{SHORT[x.kind]}({left}, {right})"
+        if x.operator == "<<":
+            left = f"({value_type(x.kind)}){left}"
+        return f"({left} {'/' if x.operator == '//' else x.operator} {right})"
+
+    def _function(self, x: Apply) -> str:
+        arguments = ", ".join(map(self.text, x.arguments))
+        name = x.function
+        if name in {"min", "max"} or (name == "abs" and x.kind == "int64"):
+            return f"{PREFIX}{name}({arguments})"
+        if name in {"quotient", "remainder"}:
+            left, right = map(self.text, x.arguments)
+            return f"({left} {'/' if name == 'quotient' else '%'} {right})"
+        single = "f" if x.kind in {"float32", "complex64"} else ""
+        if name in {"real", "imag"}:
+            return f"(__{name}__ {arguments})"
+        if name == "conj":
+            return f"__builtin_conj{single}({arguments})"
+        if name == "compose":
+            return f"__builtin_complex({arguments})"
+        return f"{'fabs' if name == 'abs' else _FUNCTIONS.get(name, name)}{single}({arguments})"
+
+
+def _literal(x: Literal) -> str:
+    value = x.value
+    if isinstance(value, str):
+        return "0" if value == "OK" else f"TR_{ {'VALUE': 'LENGTH'}.get(value, value) }"
+    if isinstance(value, bool):
+        return str(int(value))
+    if x.kind in {"int64", "uint64"}:
+        number = int(value)
+        if x.kind == "uint64":
+            return f"UINT64_C({number})"
+        if number == -(2**63):
+            return "INT64_MIN"
+        text = f"INT64_C({abs(number)})" if abs(number) >= 2**31 else str(abs(number))
+        return f"(-{text})" if number < 0 else text
+    number_text = _float(float(value))
+    return f"(float){number_text}" if x.kind == "float32" else number_text
+
+
+def _float(value: float) -> str:
+    if math.isnan(value):
+        return "(double)NAN"
+    if math.isinf(value):
+        return f"({'-' if value < 0 else ''}(double)INFINITY)"
+    return f"({value!r})" if math.copysign(1, value) < 0 else repr(value)
+
+
+def _assigned_in(body: Sequence[Statement]) -> set[str]:
+    """Return the variables that statements assign."""
+    names: set[str] = set()
+    for statement in body:
+        if isinstance(statement, Assign):
+            names.add(statement.name)
+        elif isinstance(statement, CallRoutine) and statement.target:
+            names.add(statement.target)
+        elif isinstance(statement, If):
+            names |= _assigned_in(statement.body) | _assigned_in(statement.orelse)
+        elif isinstance(statement, While | For):
+            names |= _assigned_in(statement.body)
+    return names

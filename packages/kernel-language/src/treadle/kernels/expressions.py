@@ -1,0 +1,502 @@
+"""From a kernel's syntax to a typed tree: expressions."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from treadle.kernels import language
+from treadle.kernels.errors import KernelError
+from treadle.kernels.kinds import COMPLEX, FLOATS, INTEGERS, REAL, WEAK, is_pointer, real_dtype, shown, value_kind
+from treadle.kernels.language import Status
+from treadle.kernels.tree import (
+    Apply,
+    Binary,
+    Call,
+    Choice,
+    Convert,
+    Expression,
+    Literal,
+    Load,
+    Local,
+    Logic,
+    Moved,
+    Routine,
+    Specialised,
+    Unary,
+    Variable,
+)
+
+if TYPE_CHECKING:
+    from treadle.kernels.definition import Kernel
+
+_BINARY: dict[type[ast.operator], str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.BitAnd: "&",
+    ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
+}  # fmt: skip
+_COMPARISONS: dict[type[ast.cmpop], str] = {
+    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
+}  # fmt: skip
+_OF_FLOATS = {"+", "-", "*", "/"}
+_OF_BITS = {"&", "|", "^"}
+_SHIFTS = {"<<", ">>"}
+_STATIC = (language.is_complex, language.is_floating, language.itemsize, language.epsilon)
+_REAL_FUNCTIONS = {
+    getattr(language, name): (name, count)
+    for count, names in (
+        (1, "sqrt floor ceil trunc rint exp expm1 log log1p sin cos tan tanh"),
+        (2, "power hypot atan2 copysign"),
+    )
+    for name in names.split()
+}
+_BUILTINS = {"abs": abs, "bool": bool, "float": float, "int": int, "len": len, "max": max, "min": min, "range": range}
+
+
+class Unknown:
+    """Not a value that is known when a kernel is compiled."""
+
+
+UNKNOWN = Unknown()
+
+
+class Expressions:
+    """Types expressions of a kernel for certain dtypes and static values.
+
+    Attributes
+    ----------
+    types, static
+        The dtypes that type parameters stand for, and the values of static parameters.
+    parameters, variables
+        Kinds of parameters, as compilers see them, and of local variables.
+    ranks
+        Ranks of the arguments by name.
+    assigned, depth
+        Variables that have a value here, and how many loops there are around.
+    loops, steps
+        The names of all loops' numbers, and those of loops around.
+    kernels, routines
+        What it calls.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        types: Mapping[str, str],
+        static: Mapping[str, Any],
+        parameters: Mapping[str, str],
+        ranks: Mapping[str, int],
+    ) -> None:
+        self.kernel = kernel
+        self.types = types
+        self.static = static
+        self.parameters = parameters
+        self.ranks = ranks
+        self.variables: dict[str, str] = {}
+        self.assigned: set[str] = set()
+        self.loops: set[str] = set()
+        self.steps: set[str] = set()
+        self.depth = 0
+        self.kernels: list[Specialised] = []
+        self.routines: list[Routine] = []
+        self.result = ""
+        self._returned = False
+
+    def error(self, node: ast.AST, wrong: str, advice: str) -> KernelError:
+        """Return the error for a part of the kernel."""
+        line = getattr(node, "lineno", "?")
+        text = ast.unparse(node).split("\n")[0]
+        return KernelError(f"kernel {self.kernel.name}: {wrong}, in line {line}: {text}. {advice}.")
+
+    def named(self, node: ast.expr) -> Any:
+        """Return what a name that is not a variable stands for, `UNKNOWN` for anything else."""
+        if not isinstance(node, ast.Name) or any(
+            node.id in own for own in (self.parameters, self.variables, self.loops)
+        ):
+            return UNKNOWN
+        return self.kernel.scope.get(node.id, _BUILTINS.get(node.id, UNKNOWN))
+
+    # What is known when the kernel is compiled
+
+    def statically(self, node: ast.expr) -> Any:
+        """Return the value of an expression that is known when the kernel is compiled, otherwise `UNKNOWN`."""
+        found: Any = UNKNOWN
+        if isinstance(node, ast.Constant):
+            found = node.value
+        elif isinstance(node, ast.Name):
+            found = self.static[node.id] if node.id in self.static else self.named(node)
+            found = found if isinstance(found, bool | int | float | str) else UNKNOWN
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "math":
+            found = {"inf": math.inf, "nan": math.nan, "pi": math.pi}.get(node.attr, UNKNOWN)
+        elif isinstance(node, ast.Call) and self.named(node.func) in _STATIC and len(node.args) == 1:
+            function: Callable[[str], Any] = self.named(node.func)
+            found = function(self.dtype(node.args[0]))
+        elif isinstance(node, ast.BoolOp):
+            found = self._logic_statically(node)
+        else:
+            parts = [p for p in ast.iter_child_nodes(node) if isinstance(p, ast.expr)]
+            folds = ast.BinOp | ast.UnaryOp | ast.Compare | ast.IfExp
+            if isinstance(node, folds) and parts and not any(self.statically(p) is UNKNOWN for p in parts):
+                if any(isinstance(self.statically(p), Status) for p in parts):
+                    return UNKNOWN
+                found = self._folded(node)
+            elif isinstance(node, ast.IfExp) and self.statically(node.test) is not UNKNOWN:
+                found = self.statically(node.body if self.statically(node.test) else node.orelse)
+        return found
+
+    def _logic_statically(self, node: ast.BoolOp) -> Any:
+        stops = isinstance(node.op, ast.Or)
+        values = [self.statically(part) for part in node.values]
+        for value in values:
+            if value is UNKNOWN:
+                # A later part that decides is not looked at: those before it may have to be computed.
+                return UNKNOWN
+            if bool(value) is stops:
+                return stops
+        return not stops
+
+    def _folded(self, node: ast.expr) -> Any:
+        known = {}
+        for name in ast.walk(node):
+            if isinstance(name, ast.Name) and not isinstance(self.statically(name), Unknown):
+                known[name.id] = self.statically(name)
+        known |= {"math": math}
+        for function in _STATIC:
+            known[function.__name__] = function
+        known |= self.types
+        try:
+            return eval(compile(ast.Expression(node), "kernel", "eval"), {"__builtins__": {}}, known)
+        except (ArithmeticError, TypeError, ValueError) as error:
+            raise self.error(node, f"it has no value ({error})", "Check the constants") from error
+
+    def dtype(self, node: ast.expr) -> str:
+        """Return the dtype that an expression in the place of a type stands for."""
+        named = self.named(node)
+        if isinstance(named, TypeVar) and named.__name__ in self.types:
+            return self.types[named.__name__]
+        if isinstance(node, ast.Call) and self.named(node.func) is language.real_of and len(node.args) == 1:
+            return real_dtype(self.dtype(node.args[0]))
+        if named in language.ELEMENTS:
+            return language.ELEMENTS[named]
+        raise self.error(node, "no type", "Use a type parameter of the kernel's arguments, real_of(T), int32 …")
+
+    # Kinds
+
+    def fitted(self, node: ast.AST, value: Expression, kind: str) -> Expression:
+        """Return a value of a kind: literals take any that holds them.
+
+        Raises
+        ------
+        KernelError
+            If the value is of another kind.
+        """
+        if value.kind == kind:
+            return value
+        if isinstance(value, Literal) and value.kind in WEAK and not is_pointer(kind):
+            number = value.value
+            fits = value.kind == "int" or kind in FLOATS or kind in REAL
+            if fits and kind != "bool":
+                if kind in INTEGERS:
+                    low, high = (0, 2**64) if kind == "uint64" else (-(2**63), 2**63)
+                    if not low <= int(number) < high:
+                        raise self.error(node, f"{number} is not an {kind}", "Use uint64 or a smaller number")
+                    return Literal(kind, number)
+                real = Literal(REAL.get(kind, kind), float(number))
+                return Apply(kind, "compose", [real, Literal(real.kind, 0.0)]) if kind in REAL else real
+        wanted, given = shown(kind), shown(value.kind)
+        raise self.error(node, f"{wanted} is needed, got {given}", "Convert it, by int, float, convert(T, x) …")
+
+    def truth(self, node: ast.expr) -> Expression:
+        """Return a condition."""
+        test = self.expression(node)
+        if test.kind != "bool":
+            raise self.error(node, f"a condition is {shown(test.kind)}", "Compare it, as in n != 0")
+        return test
+
+    def _common(self, node: ast.AST, values: Sequence[Expression]) -> list[Expression]:
+        """Return values of one kind, which those that are no literals have in common."""
+        strong = [v.kind for v in values if v.kind not in WEAK]
+        if strong:
+            return [self.fitted(node, v, strong[0]) for v in values]
+        kind = "float64" if any(v.kind == "float" for v in values) else "int64"
+        return [self.fitted(node, v, kind) for v in values]
+
+    # Expressions
+
+    def expression(self, node: ast.expr) -> Expression:
+        """Return a typed expression.
+
+        Raises
+        ------
+        KernelError
+            If the language does not have it.
+        """
+        if isinstance(self.named(node), Status):
+            return Literal("int64", self.named(node).name)
+        known = self.statically(node)
+        if not isinstance(known, Unknown):
+            kind = {bool: "bool", int: "int", float: "float"}.get(type(known))
+            if kind is None:
+                raise self.error(node, f"a {type(known).__name__}", "Use numbers; letters only in calls of routines")
+            return Literal(kind, known)
+        maker = getattr(self, f"_of_{type(node).__name__.lower()}", None)
+        if maker is None:
+            raise self.error(
+                node, f"the language has no {type(node).__name__}", "Use numbers, variables, elements, calls"
+            )
+        found: Expression = maker(node)
+        return found
+
+    def _of_name(self, node: ast.Name) -> Expression:
+        name = node.id
+        if self.ranks.get(name, 0) > 0:
+            raise self.error(node, f"{name} is an array", "Use its elements, x.pointer, or pass it to a kernel")
+        if name in self.parameters:
+            return Variable(self.parameters[name], name)
+        if name in self.steps:
+            return Variable("int64", name)
+        if name in self.variables:
+            if name not in self.assigned:
+                raise self.error(node, f"{name} may have no value here", "Give it one on every path")
+            return Variable(self.variables[name], name)
+        if name in self.loops:
+            raise self.error(node, f"{name} is the number of a loop that has ended", "Keep it in a variable")
+        raise self.error(node, f"{name} is not known", "Use parameters, variables, numbers of the module, kernels")
+
+    def _of_binop(self, node: ast.BinOp) -> Expression:
+        operator = _BINARY.get(type(node.op), "")
+        left, right = self.expression(node.left), self.expression(node.right)
+        if is_pointer(left.kind) and operator == "+":
+            return Moved(left.kind, left, self.fitted(node, right, "int64"))
+        if operator in _SHIFTS:
+            (left,) = self._common(node, [left])
+            right = self.fitted(node, right, "int64")
+            if left.kind in INTEGERS:
+                return Binary(left.kind, operator, left, right)
+        kinds = {left.kind, right.kind}
+        if operator in {"*", "/"} and any(kinds == {z, r} for z, r in REAL.items()) and right.kind in REAL.values():
+            return Binary(left.kind, operator, left, right)
+        if operator == "*" and any(kinds == {z, r} for z, r in REAL.items()):
+            return Binary(right.kind, operator, right, left)
+        left, right = self._common(node, [left, right])
+        kind = left.kind
+        takes = (
+            (operator in _OF_FLOATS and (kind in FLOATS or kind in REAL))
+            or (operator in {"+", "-", "*"} and kind in INTEGERS)
+            or (operator in _OF_BITS and (kind in INTEGERS or kind == "bool"))
+            or (operator in {"//", "%"} and self._divides(node, kind, right))
+        )
+        if not takes:
+            raise self.error(node, f"{type(node.op).__name__} of {shown(kind)}", "Convert, or use a function")
+        return Binary(kind, operator, left, right)
+
+    def _divides(self, node: ast.AST, kind: str, by: Expression) -> bool:
+        """Whether a kind has // and %: uint64, and int64 by numbers that are known and positive."""
+        if kind == "int64" and not (isinstance(by, Literal) and isinstance(by.value, int) and by.value > 0):
+            raise self.error(
+                node,
+                "a quotient by an int that is not a positive constant",
+                "Use quotient or remainder, which round to 0",
+            )
+        return kind in INTEGERS
+
+    def _of_unaryop(self, node: ast.UnaryOp) -> Expression:
+        if isinstance(node.op, ast.Not):
+            return Unary("bool", "not", self.truth(node.operand))
+        operator = {ast.USub: "-", ast.Invert: "~"}.get(type(node.op), "")
+        operand = self.expression(node.operand)
+        takes = operand.kind == "int64" if operator == "~" else operand.kind in {"int64", *FLOATS, *REAL}
+        if not operator or not takes:
+            raise self.error(node, f"{type(node.op).__name__} of {shown(operand.kind)}", "Convert it")
+        return Unary(operand.kind, operator, operand)
+
+    def _of_compare(self, node: ast.Compare) -> Expression:
+        operands = [self.expression(x) for x in (node.left, *node.comparators)]
+        tests: list[Expression] = []
+        for op, a, b in zip(node.ops, operands, operands[1:], strict=False):
+            operator = _COMPARISONS.get(type(op))
+            a, b = self._common(node, [a, b])  # noqa: PLW2901 - of one kind
+            orders = a.kind in INTEGERS or a.kind in FLOATS
+            if operator is None or is_pointer(a.kind) or not (orders or operator in {"==", "!="}):
+                raise self.error(node, f"{type(op).__name__} of {shown(a.kind)}", "Compare numbers")
+            tests.append(Binary("bool", operator, a, b))
+        return tests[0] if len(tests) == 1 else Logic("bool", "and", tests)
+
+    def _of_boolop(self, node: ast.BoolOp) -> Expression:
+        word = "or" if isinstance(node.op, ast.Or) else "and"
+        parts = []
+        for part in node.values:
+            known = self.statically(part)
+            if isinstance(known, Unknown):
+                parts.append(self.truth(part))
+            elif bool(known) is (word == "or"):
+                parts.append(Literal("bool", bool(known)))
+                break
+        return parts[0] if len(parts) == 1 else Logic("bool", word, parts)
+
+    def _of_ifexp(self, node: ast.IfExp) -> Expression:
+        known = self.statically(node.test)
+        if not isinstance(known, Unknown):
+            return self.expression(node.body if known else node.orelse)
+        test = self.truth(node.test)
+        first, second = self._common(node, [self.expression(node.body), self.expression(node.orelse)])
+        return Choice(first.kind, test, first, second)
+
+    def element(self, node: ast.Subscript) -> tuple[Expression, Expression]:
+        """Return the pointer and the index of an element."""
+        indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        at = [self.fitted(node, self.expression(i), "int64") for i in indices]
+        name = node.value.id if isinstance(node.value, ast.Name) else ""
+        rank = self.ranks.get(name, 0)
+        if rank > 0:
+            if len(at) != rank:
+                raise self.error(node, f"{name} has rank {rank}", f"Use {rank} indices")
+            place: Expression | None = None
+            for d, i in enumerate(at):
+                term = Binary("int64", "*", i, Variable("int64", f"{name}_s{d}"))
+                place = term if place is None else Binary("int64", "+", place, term)
+            assert place is not None
+            return Variable(self.parameters[name], name), place
+        pointer = self.expression(node.value)
+        if not is_pointer(pointer.kind) or len(at) != 1:
+            raise self.error(
+                node, f"an element of {shown(pointer.kind)}", "Index pointers by one number, arrays by all"
+            )
+        return pointer, at[0]
+
+    def _of_subscript(self, node: ast.Subscript) -> Expression:
+        part = node.value
+        if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.attr in {"shape", "strides"}:
+            name, d = part.value.id, self.statically(node.slice)
+            if isinstance(d, int) and 0 <= d < self.ranks.get(name, 0):
+                return Variable("int64", f"{name}_{'n' if part.attr == 'shape' else 's'}{d}")
+            raise self.error(
+                node, "no length or stride of an array", "Use x.shape[0] with a known number of a dimension"
+            )
+        pointer, index = self.element(node)
+        return Load(value_kind(pointer.kind[1:]), pointer, index)
+
+    def _of_attribute(self, node: ast.Attribute) -> Expression:
+        name = node.value.id if isinstance(node.value, ast.Name) else ""
+        if node.attr == "pointer" and self.ranks.get(name, 0) > 0:
+            return Variable(self.parameters[name], name)
+        raise self.error(node, "an attribute", "Arrays have x.shape, x.strides and x.pointer")
+
+    # Calls
+
+    def _of_call(self, node: ast.Call) -> Expression:
+        called = self.named(node.func)
+        if isinstance(called, type(self.kernel)):
+            return self._of_kernel(node, called)
+        if node.keywords:
+            raise self.error(node, "arguments by name", "Only static parameters of kernels are passed by name")
+        of = node.args[0].id if len(node.args) == 1 and isinstance(node.args[0], ast.Name) else ""
+        if called is len and self.ranks.get(of, 0) > 0:
+            return Variable("int64", f"{of}_n0")
+        if called is language.local and len(node.args) == 2:
+            count = self.statically(node.args[1])
+            if isinstance(count, int) and count > 0:
+                return Local(f"*{self.dtype(node.args[0])}", count)
+            raise self.error(node, "room for a number of elements that is not known", "Use a constant or static number")
+        if called is language.convert and len(node.args) == 2:
+            return self._converted(node, value_kind(self.dtype(node.args[0])), self.expression(node.args[1]))
+        arguments = [self.expression(a) for a in node.args]
+        found = self._of_function(node, called, arguments)
+        if found is None:
+            raise self.error(node, "a call of something else", "Call kernels and functions of treadle.kernels.language")
+        return found
+
+    def _of_function(self, node: ast.Call, called: Any, arguments: list[Expression]) -> Expression | None:
+        count = len(arguments)
+        if called in _REAL_FUNCTIONS and count == _REAL_FUNCTIONS[called][1]:
+            arguments = self._common(node, arguments)
+            if arguments[0].kind in FLOATS:
+                return Apply(arguments[0].kind, _REAL_FUNCTIONS[called][0], arguments)
+            raise self.error(node, f"a function of real numbers, got {shown(arguments[0].kind)}", "Convert it")
+        kinds = {int: "int64", float: "float64", language.uint64: "uint64", language.float32: "float32"}
+        if called in kinds and count == 1:
+            return self._converted(node, kinds[called], arguments[0])
+        if called in (min, max) and count >= 2:
+            arguments = self._common(node, arguments)
+            if arguments[0].kind == "int64":
+                first = arguments[0]
+                for other in arguments[1:]:
+                    first = Apply("int64", called.__name__, [first, other])
+                return first
+            raise self.error(node, "min and max of other numbers than int", "Compare them: NaN needs a decision")
+        if called in (language.quotient, language.remainder) and count == 2:
+            arguments = [self.fitted(node, a, "int64") for a in arguments]
+            return Apply("int64", called.__name__, arguments)
+        return self._of_number(node, called, arguments)
+
+    def _of_number(self, node: ast.Call, called: Any, arguments: list[Expression]) -> Expression | None:
+        """Return a call of a function of numbers of any kind."""
+        if called is language.compose and len(arguments) == 2:
+            arguments = self._common(node, arguments)
+            if arguments[0].kind in COMPLEX:
+                return Apply(COMPLEX[arguments[0].kind], "compose", arguments)
+        if len(arguments) != 1:
+            return None
+        (x,) = self._common(node, arguments)
+        if called is abs and x.kind in {"int64", *FLOATS}:
+            return Apply(x.kind, "abs", [x])
+        if called is language.isnan and x.kind in FLOATS:
+            return Binary("bool", "!=", x, x)
+        if called in (language.real, language.imag, language.conj):
+            if x.kind in REAL:
+                return Apply(x.kind if called is language.conj else REAL[x.kind], called.__name__, [x])
+            if x.kind in FLOATS and called is not language.imag:
+                return x
+        return None
+
+    def _converted(self, node: ast.AST, kind: str, x: Expression) -> Expression:
+        if x.kind in WEAK:
+            if kind in INTEGERS and x.kind == "float" and isinstance(x, Literal):
+                return Literal(kind, int(x.value))
+            return self.fitted(node, x, kind)
+        if x.kind == kind:
+            return x
+        numbers = {*INTEGERS, *FLOATS, "bool"}
+        if kind in REAL and x.kind in numbers:
+            re = self._converted(node, REAL[kind], x)
+            return Apply(kind, "compose", [re, Literal(re.kind, 0.0)])
+        if kind in REAL and x.kind in REAL:
+            parts = [self._converted(node, REAL[kind], Apply(REAL[x.kind], part, [x])) for part in ("real", "imag")]
+            return Apply(kind, "compose", parts)
+        if kind == "bool" and x.kind in numbers:
+            return Binary("bool", "!=", x, self.fitted(node, Literal("int", 0), x.kind))
+        if x.kind not in numbers or (kind == "uint64" and x.kind in FLOATS):
+            raise self.error(node, f"{shown(x.kind)} as {shown(kind)}", "Use real, imag, or a conversion to int first")
+        return Convert(kind, x)
+
+    def _of_kernel(self, node: ast.Call, called: Kernel) -> Expression:
+        arguments: list[Expression] = []
+        given: list[tuple[str, int]] = []
+        declared = called.declared()
+        for at, part in enumerate(node.args):
+            rank = self.ranks.get(part.id, 0) if isinstance(part, ast.Name) else 0
+            if isinstance(part, ast.Name) and rank > 0:
+                kind = self.parameters[part.id]
+                given.append((kind[1:], rank))
+                arguments.append(Variable(kind, part.id))
+                arguments += [Variable("int64", f"{part.id}_{p}{d}") for p in "ns" for d in range(rank)]
+                continue
+            value = self.expression(part)
+            if value.kind in WEAK:
+                wanted = declared[at] if at < len(declared) else None
+                kind = value_kind(wanted.dtype) if wanted is not None and not wanted.free else ""
+                (value,) = [self.fitted(part, value, kind)] if kind else self._common(part, [value])
+            given.append((value.kind.removeprefix("*"), -1 if is_pointer(value.kind) else 0))
+            arguments.append(value)
+        static = {}
+        for keyword in node.keywords:
+            known = self.statically(keyword.value)
+            if keyword.arg is None or isinstance(known, Unknown):
+                raise self.error(node, f"{keyword.arg} is not known when the kernel is compiled", "Pass a constant")
+            static[keyword.arg] = known
+        if called is self.kernel:
+            raise self.error(node, "a kernel calls itself", "Use a loop")
+        version = called.specialised(given, static)
+        self.kernels.append(version)
+        return Call(version.result, version, arguments)

@@ -1,0 +1,353 @@
+"""The words of kernels: types of parameters, functions and statuses, as plain Python understands them.
+
+A kernel is a Python function, and runs as one, with the meaning that these words have here: that is the reference to
+which compiled kernels are compared.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from treadle.kernels.errors import KernelError
+from treadle.kernels.kinds import real_dtype, value_kind
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+E = TypeVar("E")
+
+
+def _numpy() -> Any:
+    """Return NumPy, which only kernels that run in Python need."""
+    return importlib.import_module("numpy")
+
+
+class Status(IntEnum):
+    """What a kernel returns that may fail: `OK`, or why it failed, which becomes the error that names the node."""
+
+    OK = 0
+    SHAPE = 1
+    INDEX = 2
+    VALUE = 3
+    MEMORY = 4
+    MATRIX = 6
+
+
+OK, SHAPE, INDEX, VALUE, MEMORY, MATRIX = Status
+
+
+class Number:
+    """The bound of type parameters: ``T = TypeVar("T", bound=Number)`` stands for the dtype of an argument."""
+
+    if TYPE_CHECKING:
+
+        def _operation(self, other: object, /) -> Any: ...
+
+        __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _operation
+        __lt__ = __le__ = __gt__ = __ge__ = _operation
+
+        def __neg__(self) -> Any: ...
+
+
+# Elements of one dtype. In Python they are numbers of these types.
+class int8(int):  # noqa: N801 - as NumPy names them
+    """Elements of 8 bits."""
+
+
+class int16(int):  # noqa: N801
+    """Elements of 16 bits."""
+
+
+class int32(int):  # noqa: N801
+    """Elements of 32 bits."""
+
+
+class int64(int):  # noqa: N801
+    """Elements of 64 bits; values of all integers but `uint64`."""
+
+
+class uint8(int):  # noqa: N801
+    """Elements of 8 bits without a sign."""
+
+
+class uint16(int):  # noqa: N801
+    """Elements of 16 bits without a sign."""
+
+
+class uint32(int):  # noqa: N801
+    """Elements of 32 bits without a sign."""
+
+
+class uint64(int):  # noqa: N801
+    """Elements and values of 64 bits without a sign; as a function, the conversion of an int."""
+
+    def __new__(cls, value: Any) -> Any:
+        """Return a value of NumPy's."""
+        return as_value("uint64", value)
+
+
+class float32(float):  # noqa: N801
+    """Elements and values of single precision; as a function, the conversion of a real number."""
+
+    def __new__(cls, value: Any) -> Any:
+        """Return a value of NumPy's."""
+        return as_value("float32", value)
+
+
+class float64(float):  # noqa: N801
+    """Elements and values of double precision."""
+
+
+ELEMENTS: dict[Any, str] = {kind: kind.__name__ for kind in (int8, int16, int32, int64, uint8, uint16, uint32, uint64)}
+ELEMENTS |= {float32: "float32", float64: "float64", bool: "bool"}
+
+
+class Pointer(Generic[E]):
+    """Elements that lie one behind the other; what a kernel writes by one pointer it does not read by another.
+
+    ``p[i]`` is an element, ``p + i`` a pointer to it. The number of elements is not known to a kernel.
+    """
+
+    def __init__(self, elements: np.ndarray, start: int = 0) -> None:
+        self.elements = elements
+        self.start = start
+
+    def _at(self, index: int) -> int:
+        at = self.start + int(index)
+        if not 0 <= at < len(self.elements):
+            msg = f"kernel: element {at} of {len(self.elements)} is out of bounds. Check the kernel's indices."
+            raise KernelError(msg)
+        return at
+
+    def __getitem__(self, index: int) -> Any:
+        """Return the value of an element."""
+        return as_value(value_kind(self.elements.dtype.name), self.elements[self._at(index)])
+
+    def __setitem__(self, index: int, value: object) -> None:
+        """Set an element."""
+        self.elements[self._at(index)] = _numpy().asarray(value).astype(self.elements.dtype)
+
+    def __add__(self, count: int) -> Pointer[E]:
+        """Return a pointer to a later element."""
+        return Pointer(self.elements, self.start + int(count))
+
+
+class Array(Generic[E]):
+    """An array of any strides: ``x[i, j]``, ``x.shape[0]``, ``x.strides[0]`` in elements, ``x.pointer``."""
+
+    ndim = 0
+
+    def __init__(self, elements: np.ndarray) -> None:
+        self.elements = elements
+        self.shape = tuple(map(_numpy().int64, elements.shape))
+        self.strides = tuple(_numpy().int64(s // elements.itemsize) for s in elements.strides)
+
+    def __len__(self) -> int:
+        """Return the first length."""
+        return len(self.elements)
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return the value of an element."""
+        return as_value(value_kind(self.elements.dtype.name), self.elements[self._at(index)])
+
+    def __setitem__(self, index: Any, value: object) -> None:
+        """Set an element."""
+        self.elements[self._at(index)] = _numpy().asarray(value).astype(self.elements.dtype)
+
+    def _at(self, index: Any) -> tuple[int, ...]:
+        indices = tuple(int(i) for i in (index if isinstance(index, tuple) else (index,)))
+        if any(not 0 <= i < n for i, n in zip(indices, self.elements.shape, strict=True)):
+            msg = f"kernel: index {indices} is out of bounds of {self.elements.shape}. Check the kernel's indices."
+            raise KernelError(msg)
+        return indices
+
+    @property
+    def pointer(self) -> Pointer[E]:
+        """A pointer to the first element, of an array whose elements lie one behind the other."""
+        return Pointer(self.elements.reshape(-1))
+
+
+class Vector(Array[E]):
+    """An array of rank 1."""
+
+    ndim = 1
+
+
+class Matrix(Array[E]):
+    """An array of rank 2."""
+
+    ndim = 2
+
+
+class Array3(Array[E]):
+    """An array of rank 3."""
+
+    ndim = 3
+
+
+class Array4(Array[E]):
+    """An array of rank 4."""
+
+    ndim = 4
+
+
+ARRAYS = {kind: kind.ndim for kind in (Vector, Matrix, Array3, Array4)}
+
+
+def as_value(kind: str, value: Any) -> Any:
+    """Return a value as Python holds one of a kind; integers wrap around."""
+    np = _numpy()
+    if kind in {"int64", "uint64"} and isinstance(value, int):
+        return np.array(value % 2**64, "uint64").astype(kind)[()]
+    return np.asarray(value).astype(kind)[()]
+
+
+# Functions that decide what is compiled: their values are known when a kernel is specialised.
+
+
+def is_complex(kind: Any) -> bool:
+    """Whether a type parameter stands for complex numbers."""
+    return "complex" in str(kind)
+
+
+def is_floating(kind: Any) -> bool:
+    """Whether a type parameter stands for real numbers of floating point."""
+    return "float" in str(kind)
+
+
+def itemsize(kind: Any) -> int:
+    """Return the size of an element in bytes."""
+    return int(_numpy().dtype(str(kind)).itemsize)
+
+
+def epsilon(kind: Any) -> float:
+    """Return the distance from 1 to the next larger number of a type's precision."""
+    return 2.0**-23 if real_dtype(str(kind)) in {"float16", "float32"} else 2.0**-52
+
+
+# Functions of values
+
+
+def convert(kind: Any, value: Any) -> Any:
+    """Return a number as a value of a type parameter's kind, or of a dtype: ``convert(T, 0)``."""
+    return as_value(value_kind(_dtype(kind)), value)
+
+
+def real_of(kind: Any) -> Any:
+    """Return the type of real numbers of a type parameter's precision, for `convert` and `local`."""
+    return real_dtype(_dtype(kind))
+
+
+def local(kind: Any, count: int) -> Pointer[Any]:
+    """Return room for a known number of elements, which lasts until the kernel returns."""
+    return Pointer(_numpy().zeros(count, _dtype(kind)))
+
+
+def _dtype(kind: Any) -> str:
+    return ELEMENTS.get(kind, "") or str(kind)
+
+
+def independent(steps: range) -> range:
+    """Say of a loop that no step reads what another writes: C runs several steps at once."""
+    return steps
+
+
+def quotient(a: int, b: int) -> int:
+    """Return the quotient of integers rounded toward 0, as processors compute it; `b` is not 0."""
+    q = abs(int(a)) // abs(int(b))
+    return q if (a < 0) == (b < 0) else -q
+
+
+def remainder(a: int, b: int) -> int:
+    """Return what `quotient` leaves, with the sign of `a`; `b` is not 0."""
+    return int(a) - quotient(a, b) * int(b)
+
+
+def real(z: Any) -> Any:
+    """Return the real part; of a real number, the number."""
+    return z.real
+
+
+def imag(z: Any) -> Any:
+    """Return the imaginary part of a complex number."""
+    return z.imag
+
+
+def conj(z: Any) -> Any:
+    """Return the complex conjugate; of a real number, the number."""
+    return z.conjugate()
+
+
+def compose(re: Any, im: Any) -> Any:
+    """Return the complex number of two parts of one precision."""
+    return _numpy().dtype({"float32": "complex64"}.get(re.dtype.name, "complex128")).type(complex(re, im))
+
+
+def isnan(x: Any) -> bool:
+    """Whether a number is NaN."""
+    return bool(x != x)
+
+
+def copysign(x: Any, sign: Any) -> Any:
+    """Return a number with the sign of another."""
+    return _numpy().copysign(x, sign)
+
+
+def _function(name: str) -> Any:
+    def function(x: Any) -> Any:
+        return getattr(_numpy(), name)(x)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"Return NumPy's ``{name}`` of a real number."
+    return function
+
+
+sqrt, floor, ceil, trunc, rint = map(_function, ("sqrt", "floor", "ceil", "trunc", "rint"))
+exp, expm1, log, log1p = map(_function, ("exp", "expm1", "log", "log1p"))
+sin, cos, tan, tanh = map(_function, ("sin", "cos", "tan", "tanh"))
+
+
+def power(x: Any, y: Any) -> Any:
+    """Return a real number to a real power."""
+    return _numpy().power(x, y)
+
+
+def hypot(x: Any, y: Any) -> Any:
+    """Return the length of a vector of two numbers."""
+    return _numpy().hypot(x, y)
+
+
+def atan2(y: Any, x: Any) -> Any:
+    """Return the angle of a point."""
+    return _numpy().arctan2(y, x)
+
+
+def steps(*bounds: int) -> Iterator[Any]:
+    """Return a range whose numbers are int64 values."""
+    return map(_numpy().int64, range(*map(int, bounds)))
+
+
+class _Library:
+    """Routines of a library of Fortran's, by their names without the letter of the type."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __getattr__(self, routine: str) -> Any:
+        """Return a routine."""
+        if routine.startswith("_"):
+            raise AttributeError(routine)
+
+        def call(*arguments: Any) -> int:
+            values = [a.elements[a.start :] if isinstance(a, Pointer) else a for a in arguments]
+            return int(importlib.import_module("treadle.kernels.routines").call_routine(self.name, routine, values))
+
+        return call
+
+
+lapack = _Library("lapack")
+blas = _Library("blas")

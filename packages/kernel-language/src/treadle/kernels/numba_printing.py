@@ -1,0 +1,197 @@
+"""The text of a specialised kernel in the small part of Python that link-numba turns into machine code.
+
+Every type is a code there: ``i8`` is int64, ``f4`` float32, ``*u1`` a pointer to bytes. Functions are primitives of
+that backend. Nothing here needs Numba.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+
+from treadle.kernels.kinds import COMPLEX, REAL, SIZES, is_pointer
+from treadle.kernels.language import Status
+from treadle.kernels.tree import (
+    Apply,
+    Assign,
+    Binary,
+    Call,
+    CallRoutine,
+    Choice,
+    Convert,
+    Do,
+    Expression,
+    For,
+    If,
+    Leave,
+    Literal,
+    Load,
+    Local,
+    Logic,
+    Moved,
+    Return,
+    Specialised,
+    Statement,
+    Store,
+    Unary,
+    Variable,
+    While,
+)
+
+_INSTRUCTIONS: Mapping[str, str] = MappingProxyType(
+    {"sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint", "copysign": "copysign"}
+)
+_LIBM: Mapping[str, str] = MappingProxyType({"power": "pow"})
+_MEMORY: Mapping[str, str] = MappingProxyType({"bool": "u1", "float16": "u2"})
+
+
+def memory_code(dtype: str) -> str:
+    """Return the code of an element in memory.
+
+    >>> memory_code("int32"), memory_code("bool"), memory_code("complex64")
+    ('i4', 'u1', 'c8')
+    """
+    return _MEMORY.get(dtype) or f"{dtype[0]}{SIZES[dtype]}"
+
+
+def value_code(kind: str) -> str:
+    """Return the code of values of a kind, or of a pointer."""
+    if is_pointer(kind):
+        return f"*{memory_code(kind[1:])}"
+    return "b1" if kind == "bool" else f"{kind[0]}{SIZES[kind]}"
+
+
+def numba_name(name: str) -> str:
+    """Return the name of a variable, which is none of the backend's own."""
+    return f"v_{name}"
+
+
+def numba_lines(kernel: Specialised, name_of: Callable[[Specialised], str]) -> list[str]:
+    """Return the lines of a kernel's body; the other kernels that it calls have the names that a function returns."""
+    return _Printer(name_of).block(kernel.body, 0)
+
+
+class _Printer:
+    def __init__(self, name_of: Callable[[Specialised], str]) -> None:
+        self.name_of = name_of
+
+    # Statements
+
+    def block(self, body: Sequence[Statement], depth: int) -> list[str]:
+        lines: list[str] = []
+        for statement in body:
+            lines += ["    " * depth + line for line in self.statement(statement)]
+        return lines
+
+    def statement(self, statement: Statement) -> list[str]:
+        if isinstance(statement, Assign):
+            return [f"{numba_name(statement.name)} = {self.text(statement.value)}"]
+        if isinstance(statement, Store):
+            place = f"{self.text(statement.pointer)}[{self.text(statement.index)}]"
+            return [f"{place} = {self.stored(statement.pointer.kind[1:], statement.value)}"]
+        if isinstance(statement, If):
+            lines = [f"if {self.text(statement.test)}:", *(self.block(statement.body, 1) or ["    pass"])]
+            return [*lines, "else:", *self.block(statement.orelse, 1)] if statement.orelse else lines
+        if isinstance(statement, While):
+            return [f"while {self.text(statement.test)}:", *(self.block(statement.body, 1) or ["    pass"])]
+        if isinstance(statement, For):
+            bounds = [self.text(statement.start), self.text(statement.stop)]
+            step = [] if statement.step == 1 else [str(statement.step)]
+            head = f"for {numba_name(statement.name)} in range({', '.join([*bounds, *step])}):"
+            return [head, *(self.block(statement.body, 1) or ["    pass"])]
+        if isinstance(statement, Return):
+            return [f"return {self.text(statement.value)}"]
+        if isinstance(statement, Leave):
+            return [statement.word]
+        if isinstance(statement, Do):
+            return [self.text(statement.call)]
+        assert isinstance(statement, CallRoutine)
+        arguments = [
+            str(ord(str(a.value))) if isinstance(a, Literal) and a.kind == "char" else self.text(a)
+            for a in statement.arguments
+        ]
+        call = f"{statement.routine.library}_{statement.routine.name}({', '.join(arguments)})"
+        return [f"{numba_name(statement.target)} = {call}" if statement.target else call]
+
+    # Expressions
+
+    def stored(self, dtype: str, value: Expression) -> str:
+        text = self.text(value)
+        if dtype == "float16":
+            return f"narrow_f2({text})"
+        return text if memory_code(dtype) == value_code(value.kind) else f"{memory_code(dtype)}({text})"
+
+    def text(self, x: Expression) -> str:  # noqa: C901 - one case for each kind of expressions
+        """Return the text of an expression, in parentheses where operators around may bind closer."""
+        if isinstance(x, Literal):
+            return _literal(x)
+        if isinstance(x, Variable):
+            return numba_name(x.name)
+        if isinstance(x, Load):
+            dtype, place = x.pointer.kind[1:], f"{self.text(x.pointer)}[{self.text(x.index)}]"
+            if dtype == "float16":
+                return f"widen_f2({place})"
+            if dtype == "bool":
+                return f"({place} != 0)"
+            return place if memory_code(dtype) == value_code(x.kind) else f"{value_code(x.kind)}({place})"
+        if isinstance(x, Moved):
+            return f"shifted_{memory_code(x.kind[1:])}({self.text(x.pointer)}, {self.text(x.count)})"
+        if isinstance(x, Local):
+            return f"room_{memory_code(x.kind[1:])}_{x.count}(0)"
+        if isinstance(x, Binary):
+            right = self.text(x.right)
+            if x.operator in {"<<", ">>"} and x.kind == "uint64":
+                right = f"u8({right})"
+            return f"({self.text(x.left)} {x.operator} {right})"
+        if isinstance(x, Unary):
+            return f"({x.operator}{' ' if x.operator == 'not' else ''}{self.text(x.operand)})"
+        if isinstance(x, Logic):
+            return f"({f' {x.operator} '.join(map(self.text, x.parts))})"
+        if isinstance(x, Choice):
+            return f"({self.text(x.first)} if {self.text(x.test)} else {self.text(x.second)})"
+        if isinstance(x, Convert):
+            return f"{value_code(x.kind)}({self.text(x.operand)})"
+        if isinstance(x, Call):
+            return f"{self.name_of(x.kernel)}({', '.join(map(self.text, x.arguments))})"
+        assert isinstance(x, Apply)
+        arguments = ", ".join(map(self.text, x.arguments))
+        return f"{_function(x)}({arguments})"
+
+
+def _function(x: Apply) -> str:
+    name, code = x.function, value_code(x.kind)
+    if name in {"min", "max", "quotient", "remainder"}:
+        return name
+    if name == "abs":
+        return "abs" if x.kind == "int64" else "fabs"
+    if name in {"real", "imag"}:
+        return f"{name[:2]}_{value_code(COMPLEX[x.kind])}"
+    if name == "conj":
+        return f"conj_{code}"
+    if name == "compose":
+        return f"compose_{value_code(REAL[x.kind])}"
+    return _INSTRUCTIONS.get(name) or f"libm_{_LIBM.get(name, name)}_{code}"
+
+
+def _literal(x: Literal) -> str:
+    value = x.value
+    if isinstance(value, str):
+        return str(int(Status[value]))
+    if isinstance(value, bool):
+        return str(value)
+    if x.kind == "uint64":
+        number = int(value)
+        return f"u8({number if number < 2**63 else number - 2**64})"
+    if x.kind == "int64":
+        return str(value) if int(value) >= 0 else f"({value})"
+    number_text = _float(float(value))
+    return f"f4({number_text})" if x.kind == "float32" else number_text
+
+
+def _float(value: float) -> str:
+    if math.isnan(value):
+        return "(INF - INF)"
+    if math.isinf(value):
+        return "(-INF)" if value < 0 else "INF"
+    return f"({value!r})" if math.copysign(1, value) < 0 else repr(value)

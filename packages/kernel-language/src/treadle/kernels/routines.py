@@ -1,0 +1,43 @@
+"""Routines of LAPACK and BLAS for kernels that run in Python: SciPy's own, called by their addresses."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cython_blas, cython_lapack
+
+from treadle.kernels.errors import KernelError
+
+_LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
+
+
+def call_routine(library: str, name: str, arguments: Sequence[Any]) -> int:
+    """Call a routine with arrays, letters and numbers, all passed by their addresses; return ``info``, 0 for BLAS."""
+    dtypes = [a.dtype.name for a in arguments if isinstance(a, np.ndarray) and a.ndim and a.dtype.name in _LETTERS]
+    main = next((d for d in dtypes if "complex" in d), dtypes[0])
+    capsules = (cython_lapack if library == "lapack" else cython_blas).__pyx_capi__
+    own = f"{_LETTERS[main]}{name}"
+    if own not in capsules:
+        msg = f"kernel: {library} has no routine {own}. Check the name."
+        raise KernelError(msg)
+    get_name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", ctypes.pythonapi))
+    get = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+        ("PyCapsule_GetPointer", ctypes.pythonapi)
+    )
+    address = get(capsules[own], get_name(capsules[own]))
+    kept: list[Any] = []
+    for argument in arguments:
+        if isinstance(argument, np.ndarray) and argument.ndim:
+            kept.append(argument)
+        elif isinstance(argument, str):
+            kept.append(np.array([ord(argument)], "uint8"))
+        else:
+            value = np.asarray(argument)
+            kept.append(value.reshape(1).astype("int32" if value.dtype.kind in "iu" else value.dtype))
+    info = np.zeros(1, "int32")
+    places = [array.ctypes.data for array in (*kept, *([info] if library == "lapack" else []))]
+    ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(places))(address)(*places)
+    return int(info[0])

@@ -1,0 +1,181 @@
+"""Site: where a rule writes that a node of a graph is computed by kernels, the same for all compiling backends."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Protocol
+
+from treadle.graph import LoweringTable
+from treadle.kernels.language import SHAPE, Status
+
+if TYPE_CHECKING:
+    from treadle.graph import Apply, Op, Variable
+    from treadle.kernels.definition import Argument, Kernel
+    from treadle.kernels.tree import Specialised
+
+    Rule = Callable[[Any, Any, "Site"], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition of generated code."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """An integer of generated code, mostly a length: sums, differences, products and comparisons are such too."""
+
+    text: str
+
+    def __str__(self) -> str:
+        """Return the text, in parentheses where operators around may bind closer."""
+        return self.text
+
+    def _with(self, operator: str, other: Length | int, left: bool = True) -> Length:
+        a, b = (self, other) if left else (other, self)
+        return Length(f"({a} {operator} {b})")
+
+    def __add__(self, other: Length | int) -> Length:
+        """Return the sum."""
+        return self._with("+", other)
+
+    def __sub__(self, other: Length | int) -> Length:
+        """Return the difference."""
+        return self._with("-", other)
+
+    def __mul__(self, other: Length | int) -> Length:
+        """Return the product."""
+        return self._with("*", other)
+
+    def __lt__(self, other: Length | int) -> Condition:
+        """Return the condition that it is smaller."""
+        return Condition(f"{self} < {other}")
+
+    def __gt__(self, other: Length | int) -> Condition:
+        """Return the condition that it is larger."""
+        return Condition(f"{self} > {other}")
+
+    def differs(self, other: Length | int) -> Condition:
+        """Return the condition that it is another number."""
+        return Condition(f"{self} != {other}")
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a kernel is called with: an array, a pointer or a number of generated code."""
+
+    dtype: str
+    # -1 for a pointer, 0 for a number.
+    rank: int
+    # The pointer to the first element, or the number.
+    text: str
+    # Of an array: its lengths, and its strides in elements.
+    shape: tuple[Length, ...] = ()
+    strides: tuple[Length, ...] = ()
+
+    @property
+    def pointer(self) -> Given:
+        """The pointer to the first element."""
+        return replace(self, rank=-1, shape=(), strides=())
+
+    @property
+    def argument(self) -> Argument:
+        """What a kernel knows of it."""
+        return self.dtype, self.rank
+
+    @property
+    def texts(self) -> list[str]:
+        """What is passed."""
+        return [self.text, *map(str, (*self.shape, *self.strides))]
+
+
+class Site(ABC):
+    """Writes the statements that compute a node; a rule ``rule(op, node, site)`` calls its methods.
+
+    A rule asks for its operands, has results and working memory made, of lengths that are known by then, and calls
+    kernels. Whatever it writes runs in order. Results are not set to 0.
+    """
+
+    @abstractmethod
+    def array(self, x: Variable) -> Given:
+        """Return a variable of rank 1 or more, as it lies in memory."""
+
+    @abstractmethod
+    def packed(self, x: Variable) -> Given:
+        """Return a variable of any rank as an array in C order, copied if it is none; a number as one of length 1."""
+
+    @abstractmethod
+    def integer(self, x: Variable) -> Length:
+        """Return the value of an integer variable of rank 0."""
+
+    @abstractmethod
+    def number(self, x: Variable) -> Given:
+        """Return a variable of rank 0, for a kernel's number."""
+
+    @abstractmethod
+    def output(self, out: Variable, lengths: Sequence[Length | int]) -> Given:
+        """Return a result of the node in C order, made here with some lengths; of rank 0 as an array of length 1."""
+
+    @abstractmethod
+    def room(self, dtype: str, count: Length | int) -> Given:
+        """Return a pointer to working memory for a number of elements, which lasts for the node."""
+
+    @abstractmethod
+    def stop_if(self, condition: Condition, status: Status = SHAPE) -> None:
+        """Write that the node fails where a condition holds."""
+
+    @abstractmethod
+    def write(self, version: Specialised, arguments: Sequence[str], keeps: bool) -> Length | None:
+        """Write the call of a kernel's version, whose result is a status unless it is kept."""
+
+    def run(self, kernel: Kernel, *arguments: Given | Length | int, **static: Any) -> None:
+        """Write the call of a kernel that returns a status; the node fails where it is not `OK`."""
+        self._write(kernel, arguments, static, keeps=False)
+
+    def compute(self, kernel: Kernel, *arguments: Given | Length | int, **static: Any) -> Length:
+        """Write the call of a kernel that returns an integer, and return that."""
+        number = self._write(kernel, arguments, static, keeps=True)
+        return Length("0") if number is None else number
+
+    def _write(
+        self, kernel: Kernel, arguments: Sequence[Given | Length | int], static: dict[str, Any], keeps: bool
+    ) -> Length | None:
+        given = [a if isinstance(a, Given) else Given("int64", 0, str(a)) for a in arguments]
+        version = kernel.specialised([g.argument for g in given], static)
+        return self.write(version, [text for g in given for text in g.texts], keeps)
+
+    def same(self, first: Length, second: Length | int) -> None:
+        """Write that the node fails where two lengths differ."""
+        if str(first) != str(second):
+            self.stop_if(first.differs(second))
+
+    def close(self) -> None:  # noqa: B027 - not all backends have something to do then
+        """End the node; backends call it."""
+
+
+# Rules ``rule(op, node, site)`` for all compiling backends: those of the groups ``treadle.lowerings.kernels``.
+TABLE = LoweringTable("kernels")
+
+
+class HasSites(Protocol):
+    """What a backend's rules write to."""
+
+    def site(self, node: Apply) -> Site:
+        """Return the site of a node."""
+
+
+def at_site(rule: Rule) -> Callable[[Op, Apply, HasSites], None]:
+    """Return a rule of `TABLE` as one of a backend, whose builder of text makes the site."""
+
+    @wraps(rule)
+    def adapted(op: Op, node: Apply, builder: HasSites) -> None:
+        site = builder.site(node)
+        rule(op, node, site)
+        site.close()
+
+    return adapted

@@ -1,0 +1,52 @@
+"""Routines of LAPACK and BLAS, by the function pointers that SciPy publishes for Cython."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.link.c.capsules import CPointer
+
+if TYPE_CHECKING:
+    from treadle.kernels import Routine
+
+# The letters of parameters and results; all parameters are passed by pointer, as Fortran does.
+_LETTERS = {
+    "c": "char *",
+    "i": "int *",
+    # An element, and a real number of its precision.
+    "x": "{element} *",
+    "r": "{real} *",
+    # Functions that select eigenvalues, of one, two or three numbers.
+    "1": "{home}{letter}select1 *",
+    "2": "{home}{letter}select2 *",
+    "3": "{home}{letter}select3 *",
+}
+_RESULTS = {"": "void", "i": "int", "x": "{element}", "r": "{real}"}
+_MODULES = {"lapack": "scipy.linalg.cython_lapack", "blas": "scipy.linalg.cython_blas"}
+LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
+
+
+def lapack_pointer(name: str, parameters: str, dtype: str, library: str = "lapack") -> CPointer:
+    """Return the pointer to the routine for a dtype, such as ``dpotrf`` for ``potrf`` and float64.
+
+    `parameters` has a letter for each: c for a character, i for an integer, x for an element, r for a real number
+    of the same precision, 1 to 3 for a function that selects by that many numbers. A routine that returns a number
+    has ``>`` and the number's letter at the end. `library` is ``"lapack"`` or ``"blas"``.
+    """
+    letter = LETTERS[dtype]
+    module = _MODULES[library]
+    home = "__pyx_t_" + "_".join(f"{len(part)}{part}" for part in module.split("."))
+    real = f"{home}_{'s' if letter in 'sc' else 'd'}"
+    element = {"c": "__pyx_t_float_complex", "z": "__pyx_t_double_complex"}.get(letter, f"{home}_{letter}")
+    letters, _, result = parameters.partition(">")
+    words = {"element": element, "real": real, "home": f"{home}_", "letter": letter}
+    kinds = ", ".join(_LETTERS[p].format(**words) for p in letters)
+    return CPointer(module, f"{letter}{name}", f"{_RESULTS[result].format(**words)} ({kinds})")
+
+
+def routine_pointer(routine: Routine) -> tuple[str, CPointer]:
+    """Return the C variable that holds the address of a routine that kernels call, and the pointer that fills it."""
+    dtype = next(dtype for dtype, letter in LETTERS.items() if letter == routine.name[0])
+    parameters = routine.parameters + ("i" if routine.library == "lapack" else "")
+    pointer = lapack_pointer(routine.name[1:], parameters, dtype, routine.library)
+    return f"tr_at_{pointer.name}", pointer

@@ -1,0 +1,46 @@
+"""C texts of kernels of `treadle.kernels`, by the names of their functions: each is printed once in a process."""
+
+from __future__ import annotations
+
+from treadle.config import new_lock
+from treadle.graph import DuplicateRegistrationError
+from treadle.kernels import Specialised, c_name, c_text
+
+
+class KernelTexts:
+    """The texts of the kernels that programs have called."""
+
+    def __init__(self) -> None:
+        self._lock = new_lock()
+        self._kernels: dict[str, Specialised] = {}
+        self._texts: dict[str, str] = {}
+
+    def add(self, kernel: Specialised) -> str:
+        """Add a kernel, with those that it calls, and return the name of its function.
+
+        Raises
+        ------
+        DuplicateRegistrationError
+            If there is another kernel of the name.
+        """
+        name = c_name(kernel)
+        with self._lock:
+            known = self._kernels.get(name)
+        if known is kernel:
+            return name
+        if known is not None:
+            msg = f"c: {known.where} and {kernel.where} are kernels of one name. Choose another name for one of them."
+            raise DuplicateRegistrationError(msg)
+        for called in kernel.kernels:
+            self.add(called)
+        text = c_text(kernel)
+        with self._lock:
+            self._kernels[name], self._texts[name] = kernel, text
+        return name
+
+    def find(self, name: str) -> str | None:
+        """Return the text of a kernel's function, None for other names."""
+        return self._texts.get(name)
+
+
+KERNELS = KernelTexts()

@@ -1,0 +1,98 @@
+"""The site that rules for all backends write to, in C: calls of kernels of `treadle.kernels`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from treadle.kernels import Condition, Given, Length, Site, Specialised, Status, stored_type
+from treadle.link.c.conventions.dtypes import CTYPES, CType, loaded
+from treadle.link.c.conventions.lapack import routine_pointer
+from treadle.link.c.runtime.kernels import KERNELS
+
+if TYPE_CHECKING:
+    from treadle.graph import Apply, Variable
+    from treadle.link.c.text.unit import Unit
+
+
+class CSite(Site):
+    """Writes kernels of a node into a `Unit`."""
+
+    def __init__(self, node: Apply, unit: Unit) -> None:
+        self.node = node
+        self.unit = unit
+        self._count = 0
+
+    def _given(self, at: int, kind: CType, dtype: str, rank: int) -> Given:
+        lengths = tuple(Length(f"v[{at}].n[{d}]") for d in range(rank)) or (Length("1"),)
+        strides = tuple(Length(f"v[{at}].s[{d}] / {kind.size}") for d in range(rank)) or (Length("1"),)
+        return Given(dtype, max(rank, 1), f"({stored_type(dtype)} *)v[{at}].p", lengths, strides)
+
+    def _of(self, x: Variable, at: int) -> Given:
+        dtype: str = x.type.dtype  # type: ignore[attr-defined]  # a tensor
+        return self._given(at, CTYPES[dtype], dtype, x.type.ndim)  # type: ignore[attr-defined]  # a tensor
+
+    def array(self, x: Variable) -> Given:
+        """Return a variable of rank 1 or more."""
+        return self._of(x, self.unit.slot(x))
+
+    def packed(self, x: Variable) -> Given:
+        """Return a variable in C order."""
+        at, rank = self.unit.slot(x), x.type.ndim  # type: ignore[attr-defined]  # a tensor
+        if not rank:
+            return self._of(x, at)
+        size, copy = CTYPES[x.type.dtype].size, self.unit.scratch()  # type: ignore[attr-defined]  # a tensor
+        self.unit.line(f"if (tr_is_contiguous(v + {at}, {rank}, {size})) {{")
+        self.unit.line(f"  v[{copy}].p = v[{at}].p;")
+        self.unit.line(f"  for (int d = 0; d < {rank}; d++) {{")
+        self.unit.line(f"    v[{copy}].n[d] = v[{at}].n[d];")
+        self.unit.line(f"    v[{copy}].s[d] = v[{at}].s[d];")
+        self.unit.line("  }")
+        self.unit.line("} else")
+        self.unit.call(f"tr_copy(v + {copy}, v + {at}, {rank}, {size}, tr_move{size})")
+        return self._of(x, copy)
+
+    def integer(self, x: Variable) -> Length:
+        """Return the value of an integer."""
+        return self._named(self.unit.integer(x))  # type: ignore[arg-type]  # a tensor
+
+    def number(self, x: Variable) -> Given:
+        """Return a number."""
+        kind = CTYPES[x.type.dtype]  # type: ignore[attr-defined]  # a tensor
+        place = loaded(x.type.dtype, f"*({kind.stored} *)v[{self.unit.slot(x)}].p")  # type: ignore[attr-defined]
+        return Given(x.type.dtype, 0, place)  # type: ignore[attr-defined]  # a tensor
+
+    def _named(self, text: str) -> Length:
+        self._count += 1
+        name = f"k{self.unit.number}_{self._count}"
+        self.unit.line(f"const int64_t {name} = {text};")
+        return Length(name)
+
+    def output(self, out: Variable, lengths: Sequence[Length | int]) -> Given:
+        """Return a result, made here."""
+        return self._made(self.unit.owns(out), out.type.dtype, lengths)  # type: ignore[attr-defined]  # a tensor
+
+    def _made(self, at: int, dtype: str, lengths: Sequence[Length | int]) -> Given:
+        kind, rank = CTYPES[dtype], len(lengths)
+        for d, n in enumerate(lengths):
+            self.unit.line(f"v[{at}].n[{d}] = {n};")
+        self.unit.call(f"tr_alloc(v + {at}, {rank}, {kind.size})")
+        return self._given(at, kind, dtype, rank)
+
+    def room(self, dtype: str, count: Length | int) -> Given:
+        """Return working memory."""
+        return self._made(self.unit.scratch(), dtype, [count]).pointer
+
+    def stop_if(self, condition: Condition, status: Status = Status.SHAPE) -> None:
+        """Write that the program ends where a condition holds."""
+        self.unit.call(f"({condition.text}) ? TR_{'LENGTH' if status is Status.VALUE else status.name} : 0")
+
+    def write(self, version: Specialised, arguments: Sequence[str], keeps: bool) -> Length | None:
+        """Write a call."""
+        name = KERNELS.add(version)
+        routines = [self.unit.pointer(*routine_pointer(routine)) for routine in version.routines]
+        text = f"{name}({', '.join([*arguments, *routines])})"
+        if keeps:
+            return self._named(text)
+        self.unit.call(text)
+        return None

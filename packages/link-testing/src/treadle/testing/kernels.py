@@ -1,0 +1,132 @@
+"""Kernels of `treadle.kernels` by themselves: run by a backend, and compared with what Python makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import treadle.tensor as tt
+from treadle.compile import function
+from treadle.graph import Apply, Op, static_op
+from treadle.kernels import TABLE, Kernel, Site, kernel
+from treadle.kernels.common import copied
+from treadle.kernels.language import OK, Pointer, int64
+from treadle.tensor import TensorType
+from treadle.testing.errors import ContractError
+
+if TYPE_CHECKING:
+    from treadle.graph import Cell, Type, Value
+
+
+# Kernels are asked for complex numbers too.
+TAKES_COMPLEX = True
+
+
+@kernel
+def written(o: Pointer[int64], value: int) -> int:
+    """Keep a result."""
+    o[0] = value
+    return OK
+
+
+# By number, what ops run: a kernel and its static arguments.
+_CASES: list[tuple[Kernel, dict[str, Any]]] = []
+
+
+@static_op
+class RunsKernel(Op):
+    """The result of a kernel, and what its pointers point to afterwards."""
+
+    case: int
+
+    def infer(self, *types: Type) -> Sequence[Type]:
+        """Return a number, and copies of what the kernel's pointers point to."""
+        ranks = [d.rank for d in _CASES[self.case][0].declared()]
+        kept = [t for t, rank in zip(types, ranks, strict=True) if rank == -1]
+        return [TensorType("int64", (1,)), *kept]
+
+    def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
+        """Run the kernel in Python."""
+        called, static = _CASES[self.case]
+        ranks = [d.rank for d in called.declared()]
+        values = [x.copy() if rank == -1 else x for x, rank in zip(inputs, ranks, strict=True)]
+        output_storage[0][0] = np.array([called(*values, **static)], "int64")
+        kept = [x for x, rank in zip(values, ranks, strict=True) if rank == -1]
+        for cell, value in zip(output_storage[1:], kept, strict=True):
+            cell[0] = value
+
+
+@TABLE.register(RunsKernel)
+def run_kernel(op: RunsKernel, node: Apply, site: Site) -> None:
+    """Copy what may be written, and call the kernel."""
+    called, static = _CASES[op.case]
+    results = iter(node.outputs)
+    status = site.output(next(results), [1])
+    arguments = []
+    for x, declared in zip(node.inputs, called.declared(), strict=True):
+        if declared.rank == 0:
+            arguments.append(site.number(x))
+        elif declared.rank > 0:
+            arguments.append(site.array(x))
+        else:
+            source = site.packed(x)
+            copy = site.output(next(results), source.shape).pointer
+            site.run(copied, source.pointer, copy, source.shape[0])
+            arguments.append(copy)
+    site.run(written, status.pointer, site.compute(called, *arguments, **static))
+
+
+def compiled_kernel(called: Kernel, *arguments: Any, mode: str, **static: Any) -> tuple[int, list[np.ndarray]]:
+    """Return an integer kernel's result on a backend, and what its pointers point to afterwards.
+
+    Parameters
+    ----------
+    called
+        The kernel.
+    arguments
+        Numbers, and arrays of NumPy's: of rank 1 for pointers. They are not changed.
+    mode
+        The mode to compile with: ``"C"``, ``"NUMBA"``, or ``"VM"``, which runs the kernel as a function of Python.
+    static
+        The kernel's static arguments.
+    """
+    _CASES.append((called, static))
+    values = [np.asarray(a) for a in arguments]
+    inputs = [tt.tensor(dtype=v.dtype.name, shape=(None,) * v.ndim) for v in values]
+    op = RunsKernel(len(_CASES) - 1)
+    outputs = op.make_node(*inputs).outputs
+    result, *kept = function(inputs, outputs, mode=mode)(*values)
+    return int(result[0]), kept
+
+
+def check_kernel(
+    called: Kernel, *arguments: Any, modes: Sequence[str] = ("C", "NUMBA"), rtol: float = 0.0, **static: Any
+) -> None:
+    """Compare a kernel on backends with the kernel as a function of Python.
+
+    Numbers have to be equal, or as near as `rtol` says: quotients of complex numbers may differ from NumPy's in their
+    last bits, and functions of the C library from NumPy's own.
+
+    Raises
+    ------
+    ContractError
+        If a result, or what a pointer points to, differs.
+    """
+    expected, kept = compiled_kernel(called, *arguments, mode="VM", **static)
+    for mode in modes:
+        result, others = compiled_kernel(called, *arguments, mode=mode, **static)
+        if result != expected:
+            msg = f"{mode}: kernel {called.name} returns {result}, and {expected} in Python. Check the kernel."
+            raise ContractError(msg)
+        for k, (a, b) in enumerate(zip(kept, others, strict=True)):
+            near = np.abs(a - b) <= rtol * np.abs(a) if rtol else a == b
+            same = near | (a == b) | ((a != a) & (b != b))
+            if not np.all(same):
+                at = int(np.flatnonzero(~same)[0])
+                msg = (
+                    f"{mode}: kernel {called.name} leaves {b[at]!r} at {at} of pointer {k}, and {a[at]!r} in Python. "
+                    "Check the kernel."
+                )
+                raise ContractError(msg)
