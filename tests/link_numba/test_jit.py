@@ -1,6 +1,9 @@
 """Compiled graphs as functions that other code of Numba's calls, and functions of Numba's as rules."""
 
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numba
@@ -55,6 +58,50 @@ def test_other_compiled_code_calls_a_graph(density: Any) -> None:
         value, moved = step(x, 0.5)
         assert value == -(x**2).sum() / 2
         np.testing.assert_array_equal(moved, np.zeros(3))
+
+
+def test_matrices_numbers_and_several_results_in_a_loop_of_the_caller() -> None:
+    x, s, i = tt.dmatrix("x"), tt.dscalar("s"), tt.lscalar("i")
+    compiled: Any = function([x, s, i], [x @ x.T * s, x.sum() + s, i + 1, x > 0, x.astype("int64")], mode="NUMBA")
+    run = compiled.jit_function
+
+    @numba.njit  # type: ignore[untyped-decorator]  # it has no types
+    def total(x: Any, steps: Any) -> Any:
+        found = 0.0
+        for k in range(steps):
+            product, sums, following, positive, whole = run(x.T, 0.5, k)
+            found += product[0, 1] + sums[()] + following[()] + positive.sum() + whole[1, 1]
+        return found
+
+    value = np.arange(6.0).reshape(2, 3)
+    parts = [(value.T @ value)[0, 1] * 0.5 + 15.5 + (k + 1) + 5 + 4 for k in range(4)]
+    assert total(value, 4) == pytest.approx(sum(parts))
+
+
+CACHED = """
+import warnings, numba, numpy as np
+import treadle.tensor as tt
+from treadle.compile import function
+
+x = tt.dvector("x")
+run = function([x], 2 * x, mode="NUMBA").jit_function
+
+@numba.njit(cache=True)
+def last(x):
+    return run(x)[0][-1]
+
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    print(last(np.array([1.0, 3.0])), [w.category.__name__ for w in caught])
+"""
+
+
+def test_callers_with_a_cache_of_numbas_are_compiled_again_by_each_process(tmp_path: Path) -> None:
+    script = tmp_path / "cached.py"
+    script.write_text(CACHED)
+    for _ in range(2):
+        done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
+        assert done.stdout == "6.0 ['NumbaWarning']\n"
 
 
 def test_python_calls_it_too(density: Any) -> None:

@@ -159,7 +159,8 @@ def called_at(result: CompileResult) -> Any:
 
     def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
         kind = context.call_conv.get_function_type(sig.return_type, sig.args)
-        code = builder.inttoptr(ir.Constant(_WORD, address), kind.as_pointer())
+        # Not a constant: Numba then keeps no machine code in a cache that holds an address of this process.
+        code = builder.bitcast(context.add_dynamic_addr(builder, address, info="treadle"), kind.as_pointer())
         status, value = context.call_conv.call_function(builder, code, sig.return_type, sig.args, args)
         with cgutils.if_unlikely(builder, status.is_error):
             context.call_conv.return_status_propagate(builder, status)

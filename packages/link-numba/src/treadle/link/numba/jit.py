@@ -98,7 +98,9 @@ def jit_function(source: FunctionGraph | Program | HasProgram) -> Callable[..., 
     Notes
     -----
     It raises the errors of nodes by their kind, and does not say which node it was: the function in mode NUMBA does.
-    Signals do not end its loops. It is not kept in the compile cache, but machine code of `source` is.
+    Signals do not end its loops. It is not kept in the compile cache, but machine code of `source` is. Functions that
+    call it are not kept by Numba either: with ``numba.njit(cache=True)`` it says so in a warning, since their machine
+    code holds addresses of this process.
 
     Examples
     --------
