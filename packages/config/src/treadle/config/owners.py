@@ -96,7 +96,7 @@ _BY_OWNER = (
         ),
     ),
     ("link-jax", "jax__device_outputs jax__static_values"),
-    ("link-numba", "numba__fastmath numba__cache"),
+    ("link-numba", "numba__fastmath numba__cache numba__parallel numba__parallel_minsize numba__threads"),
     ("link-torch", "torch__compile torch__device torch__device_outputs torch__unroll"),
     ("as-pytensor", "as_pytensor__constants"),
     ("pytensor-surface", "metaopt__verbose absent_gradients"),

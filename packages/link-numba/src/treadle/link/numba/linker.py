@@ -171,13 +171,14 @@ def table_of(
     from treadle.link.numba.routines.blas import BLAS, ROUTINES
     from treadle.link.numba.routines.externals import FIXED_WORDS
     from treadle.link.numba.routines.pool import POOL
+    from treadle.link.numba.routines.threads import thread_count
 
     words = np.zeros(FIXED_WORDS + len(constants), np.int64)
     if uses_blas:
         words[: len(ROUTINES)] = [BLAS.address(name) for name in ROUTINES]
     if interrupts.CALL in source:
         words[len(ROUTINES)] = interrupts.WATCH.address()
-    words[FIXED_WORDS - 1] = POOL.address()
+    words[FIXED_WORDS - 2], words[FIXED_WORDS - 1] = thread_count(), POOL.address()
     kept: list[np.ndarray] = []
     for at, constant in enumerate(constants, FIXED_WORDS):
         if not isinstance(constant, Constant):

@@ -509,6 +509,8 @@ _SINGLE: dict[str, Callable[[], Intrinsic | float]] = {
     "buffer_from": lambda: _primitive(memory.buffer_from, types.int64, *[types.int64] * 2),
     "pages_new": lambda: _primitive(memory.pages_new, types.int64, types.int64),
     "pages_free": lambda: _primitive(memory.pages_free, types.none, types.int64),
+    "thread_start": lambda: _primitive(memory.thread_start, types.int64, *[types.int64] * 3),
+    "thread_join": lambda: _primitive(memory.thread_join, types.none, types.int64),
     "exchange": lambda: _primitive(memory.exchange, types.int64, *[types.int64] * 2),
     "add_to": lambda: _primitive(memory.add_to, types.int64, *[types.int64] * 2),
     "exchange_if": lambda: _primitive(memory.exchange_if, types.int64, *[types.int64] * 3),

@@ -15,8 +15,9 @@ from treadle.config import discover, new_lock
 from treadle.link.numba.routines.blas import ROUTINES
 
 GROUP = "treadle.externals.numba"
-# Words of a program's table before its constants: routines, the address of the memory that loops watch, and the pool's.
-FIXED_WORDS = len(ROUTINES) + 2
+# Words of a program's table before its constants: routines, the address of the memory that loops watch, the number of
+# threads, and the pool's address.
+FIXED_WORDS = len(ROUTINES) + 3
 
 
 class External(NamedTuple):

@@ -1,4 +1,4 @@
-"""Primitives of generated source for memory: buffers of Numba's runtime, pages, and words that threads share."""
+"""Primitives of generated source for memory and threads: buffers of Numba's runtime, pages, words that are shared."""
 
 # ruff: noqa: ARG001 - a function that writes a call takes four arguments, used or not
 
@@ -84,6 +84,25 @@ def pages_free(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args
     """Give memory of `pages_new` back."""
     kind = ir.FunctionType(ir.VoidType(), [_WORD])
     builder.call(cgutils.get_or_insert_function(builder.module, kind, "free"), args)
+    return context.get_dummy_value()
+
+
+# Threads
+
+
+def thread_start(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+    """Begin a thread that runs a function of a word; its id is stored at an address. Returns 0, or what went wrong."""
+    kind = ir.FunctionType(_SHORT, [_WORD] * 4)
+    function = cgutils.get_or_insert_function(builder.module, kind, "pthread_create")
+    place, run, given = args
+    return builder.sext(builder.call(function, [place, ir.Constant(_WORD, 0), run, given]), _WORD)
+
+
+def thread_join(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+    """Wait until a thread has ended."""
+    kind = ir.FunctionType(_SHORT, [_WORD] * 2)
+    function = cgutils.get_or_insert_function(builder.module, kind, "pthread_join")
+    builder.call(function, [args[0], ir.Constant(_WORD, 0)])
     return context.get_dummy_value()
 
 

@@ -31,10 +31,10 @@ class Array:
         strides = [(self.stride(d), "i8") for d, zero in enumerate(self.still) if not zero]
         return [(self.name, f"*{self.storage.memory}"), *strides]
 
-    def arguments(self, address: str, strides: Sequence[str]) -> list[str]:
-        """Return the arguments that belong to `params`."""
+    def arguments(self, address: str, strides: Sequence[str], *, as_address: bool = False) -> list[str]:
+        """Return the arguments that belong to `params`; for functions that share loops, an address for the pointer."""
         moving = [s for s, zero in zip(strides, self.still, strict=True) if not zero]
-        return [f"as_{self.storage.memory}({address})", *moving]
+        return [address if as_address else f"as_{self.storage.memory}({address})", *moving]
 
 
 def lengths(ndim: int) -> list[tuple[str, str]]:

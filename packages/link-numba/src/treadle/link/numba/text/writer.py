@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
+from treadle.config import config
 from treadle.graph import Apply, Constant, FunctionGraph, MissingInputError, Variable, as_index
 from treadle.kernels import Site
 from treadle.link.numba.dtypes import STORAGES, Storage, converted
@@ -14,6 +16,8 @@ from treadle.link.numba.routines.ufunc_loops import Address
 from treadle.link.numba.status import MEMORY, SHAPE
 from treadle.link.numba.text.kernels import NumbaSite
 from treadle.link.numba.text.loops import Array, elementwise, still_where
+from treadle.link.numba.text.reducing import Reduced
+from treadle.link.numba.text.sharing import shared
 from treadle.link.numba.text.unit import Unit
 from treadle.link.numba.text.values import ArrayValue, ScalarValue, Value, is_literal, product
 from treadle.tensor import tensors
@@ -50,6 +54,8 @@ class GraphWriter:
         For rows of a loop's stacked results: functions from the lengths to the array that the row is written into.
     head
         In a loop, the statements before it, which read inputs and constants; otherwise None.
+    is_shared
+        Whether loops are shared among threads.
     statements
         Returns the statements of a graph in this one, cut into parts.
     """
@@ -73,6 +79,7 @@ class GraphWriter:
         self.places: dict[Variable, Callable[[Sequence[str]], ArrayValue]] = {}
         self.head: list[str] | None = None
         self.statements = statements
+        self.is_shared = bool(config.numba__parallel) and sys.platform != "win32"
         self._names = 0
 
     # Values
@@ -285,7 +292,7 @@ class GraphWriter:
 
     def watch(self) -> str:
         """Return the expression of the address of the memory that loops check for an interrupt."""
-        return f"as_i8(table)[{FIXED_WORDS - 2}]"
+        return f"as_i8(table)[{FIXED_WORDS - 3}]"
 
     def loaded(self, name: str) -> str:
         """Return the statement that reads a name from its place in the frame, where functions hand on values."""
@@ -358,12 +365,14 @@ class GraphWriter:
         for name, value in outputs:
             array = Array(name, value.storage, (False,) * len(dims))
             written.append(array)
-            arguments += array.arguments(value.address, value.strides)
+            arguments += self.passed(array, value.address, value.strides)
             if reads_outputs:
                 last = len(dims) - 1
                 start.append(f"{name}_x = " + value.storage.loaded(f"{name}[{name}_q + d{last} * {name}_s{last}]"))
         unit = elementwise(stem, len(dims), arrays, scalars, written, [*start, *body], checks)
-        self.call(unit, [*arguments, *scalar_arguments], checked=checks)
+        arguments += scalar_arguments
+        unit, arguments = self.spread(unit, len(dims), [*arrays, *written], scalars, range(len(dims)), arguments)
+        self.call(unit, arguments, checked=checks)
 
     def operands(
         self, inputs: Sequence[tuple[str, Value]], dims: Sequence[str]
@@ -379,8 +388,32 @@ class GraphWriter:
                 scalar_arguments.append(value.text)
                 continue
             arrays.append(Array(name, value.storage, still_where(value, dims)))
-            array_arguments += arrays[-1].arguments(value.address, self.strides_in(value, dims))
+            array_arguments += self.passed(arrays[-1], value.address, self.strides_in(value, dims))
         return arrays, scalars, array_arguments, scalar_arguments
+
+    def passed(self, array: Array, address: str, strides: Sequence[str]) -> list[str]:
+        """Return the arguments of an array, for `spread`."""
+        return array.arguments(address, strides, as_address=self.is_shared)
+
+    def spread(
+        self,
+        unit: Unit,
+        ndim: int,
+        arrays: Sequence[Array],
+        scalars: Sequence[tuple[str, str]],
+        cut: Collection[int],
+        arguments: Sequence[str],
+        reduced: Sequence[Reduced] = (),
+        checks: bool = False,
+    ) -> tuple[Unit, list[str]]:
+        """Return a kernel and its arguments, or the function that shares it among threads, where that is asked for.
+
+        Parameters are those of `treadle.link.numba.text.sharing.shared`; `arguments` were made by `passed`.
+        """
+        if not self.is_shared:
+            return unit, list(arguments)
+        threads = f"as_i8(table)[{FIXED_WORDS - 2}]"
+        return shared(unit, ndim, arrays, scalars, cut, reduced, checks), [threads, *arguments]
 
     def copy_into(self, target: ArrayValue, source: Value) -> None:
         """Write that a value is copied into an array, converted and broadcast."""

@@ -81,9 +81,13 @@ def accumulate(
 ) -> None:
     """Write that all elements of an array are combined into those of the result that `strides` select."""
     unit = accumulation(kind, value.ndim, value.storage, inner)
-    source = [f"as_{value.storage.memory}({value.address})", *value.strides]
-    target = [f"as_{result.storage.memory}({result.address})", *strides]
-    writer.call(unit, [*value.dims, *source, *target])
+    ndim = value.ndim
+    arrays = [Array("x", value.storage, (False,) * ndim), Array("o", STORAGES[inner], (False,) * ndim)]
+    arguments = [*value.dims, *writer.passed(arrays[0], value.address, value.strides)]
+    arguments += writer.passed(arrays[1], result.address, strides)
+    kept = [d for d in range(ndim) if strides[d] != "0"]
+    unit, arguments = writer.spread(unit, ndim, arrays, [], kept, arguments)
+    writer.call(unit, arguments)
 
 
 def bind_result(writer: GraphWriter, out: TensorVariable, result: ArrayValue, inner: str) -> None:
@@ -159,7 +163,7 @@ def reduce_elements(
     arrays, scalars, arguments, scalar_arguments = writer.operands(inputs, dims)
     written = [Array(name, value.storage, (False,) * ndim) for name, value in outputs]
     for array, (_, value) in zip(written, outputs, strict=True):
-        arguments += array.arguments(value.address, value.strides)
+        arguments += writer.passed(array, value.address, value.strides)
     reduced = []
     for k, (op, _, text, dtype) in enumerate(reductions):
         inner = _working_dtype(op)
@@ -175,20 +179,23 @@ def reduce_elements(
             )
             own = iter(results[-1].strides)
             strides = ["0" if d in axes else next(own) for d in range(ndim)]
-            arguments += Array(r.name, r.storage, tuple(d in axes for d in range(ndim))).arguments(
-                results[-1].address, strides
-            )
-        writer.call(unit, [*dims, *arguments, *scalar_arguments], checked=checks)
+            written.append(Array(r.name, r.storage, tuple(d in axes for d in range(ndim))))
+            arguments += writer.passed(written[-1], results[-1].address, strides)
+        arguments = [*dims, *arguments, *scalar_arguments]
+        unit, arguments = writer.spread(unit, ndim, [*arrays, *written], scalars, kept, arguments)
+        writer.call(unit, arguments, checked=checks)
         for (_, out, _, _), r, result in zip(reductions, reduced, results, strict=True):
             bind_result(writer, out, result, r.storage.dtype)
         return
+    arguments = [*dims, *arguments, *scalar_arguments]
+    unit, arguments = writer.spread(unit, ndim, [*arrays, *written], scalars, axes, arguments, reduced, checks)
     writer.units[unit.name] = unit
     bad = [writer.name("bad")] if checks else []
     names = [writer.name() for _ in reduced]
     for name, r in zip(names, reduced, strict=True):
         if r.storage.code != "i8":
             writer.codes[name] = r.storage.code
-    writer.add(f"{', '.join([*bad, *names])} = {unit.name}({', '.join([*dims, *arguments, *scalar_arguments])})")
+    writer.add(f"{', '.join([*bad, *names])} = {unit.name}({', '.join(arguments)})")
     for name in bad:
         writer.stop_if(f"{name} != 0", VALUE)
     for (_, out, _, _), name, r in zip(reductions, names, reduced, strict=True):
