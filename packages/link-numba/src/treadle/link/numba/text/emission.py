@@ -512,17 +512,12 @@ class Emitter:
         callee = self.callees.get(name)
         if callee is None or _PLAIN not in (callee.metadata or {}):
             raise BeyondError(name)
-
-        def write(builder: ir.IRBuilder) -> ir.Value:
-            return builder.ptrtoint(self._plain(builder, callee), ir.IntType(64))
-
-        return Value(types.int64, write)
+        return Value(types.int64, lambda builder: builder.ptrtoint(self._plain(builder, callee), ir.IntType(64)))
 
     def _plain(self, builder: ir.IRBuilder, callee: CompileResult) -> ir.Function:
         """Return the function of a unit in the module being written, to which its library is linked."""
-        context = self.target.context
-        context.add_linking_libs([callee.library])
-        return _declared(builder.module, callee.metadata[_PLAIN], context, callee.signature)
+        self.target.context.add_linking_libs([callee.library])
+        return _declared(builder.module, callee.metadata[_PLAIN], self.target.context, callee.signature)
 
     def _unit_call(self, callee: CompileResult, arguments: Sequence[Value]) -> Value:
         if _PLAIN not in (callee.metadata or {}):
