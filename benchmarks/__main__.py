@@ -15,13 +15,13 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks import loops, random_numbers, tiers
+from benchmarks import beside_jax, loops, random_numbers, tiers
 from benchmarks.models import SECTIONS
 from benchmarks.rewriting import MODELS
 from benchmarks.systems import LIMIT, TRUSTED, missing, present
 from benchmarks.tables import CONDITIONS, PAGE, Table, check_agreement, kept_sections, median_of, show
 
-NAMES = ("import", "compile", "tiers", "call", "run", "random", "loops", "rewrite", "memory")
+NAMES = ("import", "compile", "tiers", "call", "run", "random", "jax", "loops", "rewrite", "memory")
 # Written below the table of each section.
 NOTES = {
     "compile": "Cold: with empty compile directories; warm: with those that the cold run left. A dash: it takes "
@@ -37,6 +37,9 @@ NOTES = {
     "functions where it has them, and written out where not.",
     "random": "Processor time, one thread. treadle portable: with its own generator; treadle: with NumPy's, whose "
     "numbers it gives bit for bit. Last: NumPy over treadle-C portable.",
+    "jax": "Mode JAX beside the same function written by hand, in one process, in turns; processor time, one thread. "
+    "NumPy: arguments and results are NumPy arrays. Own: they are JAX's, which wait on the device. By hand, new state "
+    "takes over the memory of the old (donate_argnums).",
     "loops": "Processor time, one thread; gradients by hand run backwards. In brackets, of a new process, its imports "
     "included: with empty compile directories / with those that are kept. Last: treadle-C over the quickest peer.",
     "memory": "The peak during a call above arguments and results, in a process that has called the function before, "
@@ -121,6 +124,24 @@ def run_section(choice: Choice) -> Table:
     return table
 
 
+def jax_section(choice: Choice) -> Table:
+    """Measure mode JAX beside JAX by hand."""
+    columns = [f"{ends}: {system}" for ends in ("NumPy", "own") for system in ("treadle", "by hand", "ratio")]
+    table = Table("jax: microseconds a call, beside JAX by hand", ["", *columns])
+    with tempfile.TemporaryDirectory() as directory:
+        for name in beside_jax.NAMES:
+            if choice.cases and name not in choice.cases:
+                continue
+            seconds = measure("jax", name, str(choice.rounds), directory)
+            row = [beside_jax.title_of(name)]
+            for ends in beside_jax.ENDS:
+                ours, theirs = (seconds.get(f"{s} {ends}", math.nan) for s in (beside_jax.TREADLE, beside_jax.JAX))
+                row += [show(ours, 1e6, 1), show(theirs, 1e6, 1), show(ours / theirs, 1, 2)]
+            table.rows.append(row)
+            print(f"  {' | '.join(row)}", flush=True)
+    return table
+
+
 def by_rounds(section: str, name: str, systems: list[str], directory: str, rounds: int) -> dict[str, dict[str, float]]:
     """Measure one case on several systems, in turns; return the median of a call, and the first results' seconds.
 
@@ -197,7 +218,7 @@ def call_section(choice: Choice) -> Table:
 
 def compile_section(choice: Choice) -> Table:
     """Measure the time from a fresh process to the first result, with an empty compile directory and a filled one."""
-    columns = choice.columns(*OURS, *PEERS)
+    columns = choice.columns(*OURS, "treadle-JAX", *PEERS)
     table = Table("compile: fresh process to first result, seconds, cold / warm", ["", *columns])
     for name, model in choice.models("compile").items():
         colds: dict[str, list[Any]] = {s: [] for s in columns}
@@ -308,7 +329,7 @@ def _rewrite_row(title: str, ours: list[dict[str, Any]], theirs: list[dict[str, 
 
 def memory_section(choice: Choice) -> Table:
     """Measure the peak of memory during a call above arguments and results."""
-    columns = choice.columns(*OURS, *PEERS, "numpy")
+    columns = choice.columns(*OURS, "treadle-JAX", *PEERS, "numpy")
     table = Table("memory: peak during a call above arguments and results, MiB", ["", *columns])
     with tempfile.TemporaryDirectory() as directory:
         for name, model in choice.models("memory").items():
@@ -326,6 +347,7 @@ SECTIONS_BY_NAME = {
     "call": call_section,
     "run": run_section,
     "random": random_section,
+    "jax": jax_section,
     "loops": loops_section,
     "rewrite": rewrite_section,
     "memory": memory_section,

@@ -88,6 +88,10 @@ def main(section: str, name: str, system: str, directory: str) -> dict[str, Any]
         from benchmarks.loops import measure as measure_loop  # noqa: PLC0415 - as above
 
         return measure_loop(name, system)
+    if section == "jax":
+        from benchmarks.beside_jax import measure as measure_beside  # noqa: PLC0415 - as above
+
+        return measure_beside(name, int(system))
     if section == "tiers":
         from benchmarks.tiers import measure as measure_tiers  # noqa: PLC0415 - as above
 

@@ -11,6 +11,7 @@ import pytest
 
 import treadle.tensor as tt
 from treadle.compile import function, shared
+from treadle.tensor.random import RandomStream
 
 
 def inside(variable: Any) -> Any:
@@ -206,3 +207,17 @@ def test_threads_that_read_and_update_see_whole_values() -> None:
     with ThreadPoolExecutor(4) as pool:
         assert all(pool.map(work, range(80)))
     assert w.get_value().tolist() == [41] * LARGE
+
+
+@pytest.mark.filterwarnings("ignore::treadle.tensor.random.RandomStreamWarning")
+def test_values_of_a_function_that_draws_from_numpys_generators_live_on_the_device_too() -> None:
+    data, w = shared(np.ones(4)), shared(np.zeros(4))
+    noise = RandomStream(1).normal(size=(4,))
+    f = function([], (data * noise).sum(), updates={w: w + data}, mode="JAX")
+    first, second = f(), f()
+    assert first != second
+    assert all(isinstance(inside(v), jax.Array) for v in (data, w))
+    moved = inside(data)
+    f()
+    assert inside(data) is moved
+    assert (w.get_value().tolist(), data.get_value().tolist()) == ([3] * 4, [1] * 4)

@@ -144,6 +144,10 @@ class TableLinker(RuleLinker):
         """Return a host value in the backend's own form."""
         return value
 
+    def device_form(self, kind: Type) -> tuple[type, Callable[[Any], Any]] | None:
+        """Return what `Program.device_form` does for the linker's programs; None by default."""
+        return None
+
     def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
         """Return a program for the graph, which calls compiled ones where nodes run in Python.
 
@@ -243,6 +247,10 @@ class NativeEnds(Program):
     def fgraph(self) -> FunctionGraph:
         """The graph."""
         return self._graph.get()
+
+    def device_form(self, kind: Type) -> tuple[type, Callable[[Any], Any]] | None:
+        """Return the form of the linker's programs."""
+        return self._linker.device_form(kind)
 
     def __call__(self, *inputs: Any) -> Sequence[Any]:
         """Compute the outputs."""

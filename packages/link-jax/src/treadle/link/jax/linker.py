@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from treadle.graph import Apply, FunctionGraph, Type
 from treadle.link.jax.executables import ExecutableCache
-from treadle.link.jax.program import JaxProgram, ProgramSpec
+from treadle.link.jax.program import JaxProgram, ProgramSpec, device_form
 from treadle.link.jax.scalars import SCALARS
 from treadle.link.jax.table import JAX, Lowered
 from treadle.link.vm import Program, ProgramGraph
@@ -70,6 +70,10 @@ class JAXLinker(DeviceLinker):
         """Return a NumPy array as a ``jax.Array``."""
         with jax.enable_x64(True):
             return jax.device_put(value) if isinstance(value, np.ndarray) else value
+
+    def device_form(self, kind: Type) -> tuple[type, Callable[[np.ndarray], jax.Array]] | None:
+        """Return the class of JAX's arrays, and a function that makes one of a NumPy array; None for other values."""
+        return device_form(kind)
 
     def check(self, node: Apply) -> Lowered:
         """Return what the node's rule makes of it."""

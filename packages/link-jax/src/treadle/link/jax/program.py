@@ -45,6 +45,11 @@ class ProgramSpec:
     cache: ExecutableCache | None = None
 
 
+def device_form(kind: Type) -> tuple[type, Callable[[np.ndarray], jax.Array]] | None:
+    """Return the class of JAX's arrays, and a function that makes one of a NumPy array; None for other values."""
+    return (array_class(), on_device) if isinstance(kind, TensorType) else None
+
+
 class JaxProgram(Program):
     """A graph as a function compiled by JAX; it compiles again for each combination of input shapes.
 
@@ -194,7 +199,7 @@ class JaxProgram(Program):
 
     def device_form(self, kind: Type) -> tuple[type, Callable[[Value], Value]] | None:
         """Return the class of JAX's arrays, and a function that makes one of a NumPy array."""
-        return (array_class(), on_device) if isinstance(kind, TensorType) else None
+        return device_form(kind)
 
     def fetch(self, value: object, type_: Type) -> np.ndarray:
         """Return a native output as a NumPy array that the caller owns."""
