@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from treadle.compile.errors import AliasedMemoryError, CallError, FunctionValueError, FunctionWarning
 from treadle.compile.functions.arguments import PythonSignature, Signature
+from treadle.compile.functions.asynchronous import AsyncCalls
 from treadle.compile.functions.calling import INSTALLING, arguments_of, install_caller
 from treadle.compile.functions.exporting import export_function
 from treadle.compile.functions.kept import KeptValues
@@ -22,6 +23,7 @@ from treadle.graph import GraphPage, GraphTypeError, HasInnerGraph, as_flag, ret
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from concurrent.futures import Future
     from pathlib import Path
     from typing import Self
 
@@ -84,6 +86,7 @@ class Function(KeptValues):
     __slots__ = (
         "__call__",
         "__weakref__",
+        "_async_calls",
         "_attributes",
         "_subsets",
         "_trust_input",
@@ -96,6 +99,7 @@ class Function(KeptValues):
     )
 
     __call__: Compute
+    _async_calls: AsyncCalls | None
     __signature__ = PythonSignature()
     source_line: UserLine | None
     aliased_strategies: ClassVar[tuple[str, ...]] = ("warn", "ignore", "raise")
@@ -118,6 +122,7 @@ class Function(KeptValues):
     def renew(self) -> None:
         """Write the caller anew, after something in it has changed."""
         with INSTALLING:
+            self._async_calls = None
             self.signature = Signature(self.maker.specification.inputs, self.name or "function")
             install_caller(self)
             self._subsets.clear()
@@ -169,6 +174,7 @@ class Function(KeptValues):
     def take(self, program: Program) -> None:
         """Let another program compute from the next call on; one that runs ends on the program that it began with."""
         with INSTALLING:
+            self._async_calls = None
             self.program = program
             install_caller(self)
 
@@ -293,6 +299,29 @@ class Function(KeptValues):
         return export_function(self, directory, name)
 
     # Many calls
+
+    def async_call(self, *args: Value, **kwargs: Value) -> Future[Any]:
+        """Call the function, and return a future of the results at once.
+
+        On JAX, the call is begun before this returns, and computed by JAX's own threads. On other backends a thread of
+        the function's makes it. Calls are made in the order in which they are asked for, updates as in other calls;
+        arguments may be changed as soon as this has returned. Errors are raised by the future's ``result``.
+
+        Examples
+        --------
+        >>> import treadle.tensor as tt
+        >>> x = tt.dscalar("x")
+        >>> f = tt.function([x], x + 1, mode="VM")
+        >>> [float(future.result()) for future in [f.async_call(1.0), f.async_call(2.0)]]
+        [2.0, 3.0]
+        """
+        calls = self._async_calls
+        if calls is None:
+            is_plain = type(self) is Function and self.maker.tiers is None
+            program = self.program.begun() if is_plain else None
+            begin = None if program is None else Function(self.maker, program, self.name, self._trust_input)
+            calls = self._async_calls = AsyncCalls(self, begin)
+        return calls(self, args, kwargs)
 
     def map(
         self,

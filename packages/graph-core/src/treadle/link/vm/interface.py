@@ -285,6 +285,14 @@ class Program(ABC):
         """
         return None
 
+    def begun(self) -> Program | None:
+        """Return a program that begins the same computation and returns before its end, results in native form.
+
+        Arguments may be changed as soon as it has returned. None, the default, where there is none: the program returns
+        when it has computed.
+        """
+        return None
+
     def fetch(self, value: object, type_: Type) -> Value:
         """Return an output in native form as a host value that the caller owns."""
         return type_.to_host(value)

@@ -197,6 +197,10 @@ class JaxProgram(Program):
         text += "".join(f" and {name}.shape[{d}] == {n}" for d, n in enumerate(kind.shape) if n is not None)
         return text, {f"{name}_array": array_class(), f"{name}_dtype": kind.numpy_dtype}
 
+    def begun(self) -> JaxProgram:
+        """Return this program with all results as JAX's arrays, which it copies NumPy arguments for, not to wait."""
+        return BegunProgram(self)
+
     def device_form(self, kind: Type) -> tuple[type, Callable[[Value], Value]] | None:
         """Return the class of JAX's arrays, and a function that makes one of a NumPy array."""
         return device_form(kind)
@@ -213,3 +217,29 @@ class JaxProgram(Program):
         """Return what JAX compiles for these inputs, as a ``ClosedJaxpr``."""
         with jax.enable_x64(True):
             return jax.make_jaxpr(self._traceable(self._deciding(inputs), []))(*inputs, *self._arguments)
+
+
+class BegunProgram(JaxProgram):
+    """A program that leaves the computation to JAX's threads."""
+
+    __slots__ = ()
+
+    def __init__(self, program: JaxProgram) -> None:
+        for name in JaxProgram.__slots__:
+            setattr(self, name, getattr(program, name))
+        self._native = (True,) * len(self._graph.outputs)
+
+    def __call__(self, *inputs: Value) -> Sequence[Value]:
+        """Begin to compute the outputs."""
+        return super().__call__(*[on_device(x) if isinstance(x, np.ndarray) else x for x in inputs])
+
+    def offer_caller(
+        self, fallback: Callable[..., object], single: bool, take: Callable[[Callable[..., object]], None]
+    ) -> None:
+        """Offer none, which would wait."""
+
+    def updating(
+        self, replaced: Sequence[tuple[int, int]], write: Callable[[Sequence[Value]], None]
+    ) -> Callable[..., Sequence[Value]]:
+        """Return the program itself."""
+        return self
