@@ -48,8 +48,8 @@ def jax_function(source: FunctionGraph | Program | HasProgram) -> Callable[..., 
     an argument's rank or lengths are not those of the input, or where a shape depends on the value of an argument that
     is being traced; such an argument is passed from outside of the transformation, as a number.
 
-    JAX has no reverse mode for loops whose steps a condition counts, and neither for searches of roots and minima, which
-    are such loops: ``jax.jacfwd`` and ``jax.jvp`` take them, or a function of `treadle.tensor.grad` of the expression.
+    JAX has no reverse mode for loops that a condition ends, and so neither for searches of roots and minima, which are
+    such loops: ``jax.jacfwd`` and ``jax.jvp`` take them, or a function of `treadle.tensor.grad` of the expression.
 
     Gradients are computed after the call: they are in double precision only where JAX's 64-bit mode is on around all
     of it (``jax.enable_x64``).
