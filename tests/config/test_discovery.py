@@ -75,6 +75,20 @@ def test_table_is_read_again_only_when_a_folder_changes(path: Path) -> None:
     assert table.scans == 2
 
 
+def test_other_files_in_a_folder_on_the_path_change_nothing(path: Path) -> None:
+    install(path, "one", "[demo.group]\na = os\n")
+    table = EntryPointTable()
+    assert list(table.discover("demo.group")) == ["a"]
+    (path / "results.csv").write_text("1, 2\n")
+    os.utime(path, ns=(1, 1))
+    assert list(table.discover("demo.group")) == ["a"]
+    assert table.scans == 1
+    # An installer replaces the folder of a distribution, if only by an equal one.
+    (path / "one-1.0.dist-info" / "entry_points.txt").write_text("[demo.group]\nb = os\n")
+    os.utime(path, ns=(2, 2))
+    assert list(table.discover("demo.group")) == ["b"]
+
+
 def test_frozen_block_looks_once_and_again_when_the_path_changes(path: Path, tmp_path: Path) -> None:
     table = EntryPointTable()
     with table.frozen():

@@ -58,6 +58,8 @@ class EntryPointTable:
     def __init__(self) -> None:
         self._lock = new_lock()
         self._key: _Key | None = None
+        # The distributions in each folder, and its modification time when they were read.
+        self._folders: dict[str, tuple[int, tuple[_Installed, ...]]] = {}
         self._distributions: tuple[_Installed, ...] = ()
         self._groups: dict[str, dict[str, EntryPointRef]] = {}
         self._frozen = threading.local()
@@ -109,11 +111,18 @@ class EntryPointTable:
                 return
             self._frozen.path = list(sys.path)
         key = _path_state()
-        if key != self._key:
+        if key == self._key:
+            return
+        # Programs write files into folders of the path all the time: only such a folder is read again.
+        for folder, time in key:
+            if folder not in self._folders or self._folders[folder][0] != time:
+                self._folders[folder] = time, tuple(_installed_in(folder))
+        distributions = tuple(_first_of_each(each for folder, _ in key for each in self._folders[folder][1]))
+        if self._key is None or distributions != self._distributions:
             self.scans += 1
-            self._distributions = tuple(_installed(folder for folder, _ in key))
+            self._distributions = distributions
             self._groups = {}
-            self._key = key
+        self._key = key
 
     def _collect(self, group: str) -> dict[str, EntryPointRef]:
         entries: dict[str, EntryPointRef] = {}
@@ -143,28 +152,31 @@ def _path_state() -> _Key:
     return tuple(state)
 
 
-def _installed(folders: Iterator[str]) -> Iterator[_Installed]:
-    """Yield each distribution; of two with one name, the first on the path counts."""
-    seen: set[str] = set()
-    for folder in folders:
-        try:
-            names = sorted(os.listdir(folder))  # noqa: PTH208 - one call, no Path objects: this is the scan's cost
-        except (NotADirectoryError, PermissionError, FileNotFoundError):
+def _installed_in(folder: str) -> Iterator[_Installed]:
+    """Yield each distribution in a folder."""
+    try:
+        names = sorted(os.listdir(folder))  # noqa: PTH208 - one call, no Path objects: this is the scan's cost
+    except (NotADirectoryError, PermissionError, FileNotFoundError):
+        return
+    for name in names:
+        if not name.endswith((".dist-info", ".egg-info")):
             continue
-        for name in names:
-            if not name.endswith((".dist-info", ".egg-info")):
-                continue
-            distribution, _, version = name.rpartition(".")[0].partition("-")
-            distribution = _normal(distribution)
-            if distribution in seen:
-                continue
-            seen.add(distribution)
-            try:
-                with open(f"{folder}/{name}/entry_points.txt", encoding="utf-8") as file:  # noqa: PTH123 - as above
-                    text = file.read()
-            except (FileNotFoundError, NotADirectoryError):
-                text = ""
-            yield _Installed(distribution, version, text)
+        distribution, _, version = name.rpartition(".")[0].partition("-")
+        try:
+            with open(f"{folder}/{name}/entry_points.txt", encoding="utf-8") as file:  # noqa: PTH123 - as above
+                text = file.read()
+        except (FileNotFoundError, NotADirectoryError):
+            text = ""
+        yield _Installed(_normal(distribution), version, text)
+
+
+def _first_of_each(installed: Iterator[_Installed]) -> Iterator[_Installed]:
+    """Yield each distribution once: of two with one name, the first on the path counts."""
+    seen: set[str] = set()
+    for each in installed:
+        if each.distribution not in seen:
+            seen.add(each.distribution)
+            yield each
 
 
 def _normal(distribution: str) -> str:

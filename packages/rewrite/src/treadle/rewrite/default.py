@@ -230,7 +230,10 @@ class DefaultDatabase(PhasedDatabase):
                 self._fill(in_order(sets))
                 for name, function in self._extensions.items():
                     self._withdrawals[name] = function(self)
+                # Nothing is changed as yet, if nobody else registers meanwhile, which would make new answers.
+                answers = self._answers
                 self._published = self._described()
+                answers[_CHANGES] = tuple((None, name) for name in self._extensions)
                 self._filled = True
             except BaseException:
                 self._entries.clear()
