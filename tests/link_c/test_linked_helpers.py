@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +10,8 @@ import pytest
 
 import treadle.tensor as tt
 from treadle.cache import default_cache
+from treadle.compile import function
+from treadle.config import config
 from treadle.link.c import linking
 from treadle.link.c.errors import CompileError
 from treadle.link.c.linking import LINKS_HELPERS
@@ -96,12 +99,62 @@ def test_rejected_helper_is_told_at_the_node_that_calls_it(link: Link, monkeypat
         f"#define TR_TWICE(x) (2 * (x))\nstatic int tr_a(int x) {{\n{LONG}  return TR_TWICE(x);\n}}\n",
         f"static double tr_a(double x) {{\n{LONG}  return x;\n}}\n",
         f"static int tr_a(int x) {{\n{LONG}  return x;\n}}\nint treadle_b(void) {{ return 1; }}\n",
-        f"#include <time.h>\nstatic int tr_a(int x) {{\n{LONG}  return x;\n}}\n",
     ],
-    ids=["short", "state", "volatile", "macro", "value", "global", "header"],
+    ids=["short", "state", "volatile", "macro", "value", "global"],
 )
 def test_what_cannot_be_shared_stays_in_the_program(text: str) -> None:
     assert declarations(text, {"tr_a"}, "0") is None
+
+
+def test_headers_of_a_linked_helper_stay_with_its_object() -> None:
+    text = f"#include <time.h>\nstatic int tr_a(int x) {{\n{LONG}  return x;\n}}\n"
+    declared = declarations(text, {"tr_a"}, "12ab")
+    assert declared == 'extern int tr_a(int x) __asm__("tr_a_linked_12ab") __attribute__((visibility("hidden")));\n'
+
+
+def bodies(source: str) -> list[str]:
+    """Return the names of the functions that a program's text defines."""
+    return re.findall(r"^(?:static )?(?:inline )?[\w ]+?\b(\w+)\([^;{}]*\) \{", source, re.MULTILINE)
+
+
+def test_small_program_holds_its_own_loops_and_nothing_else(link: Link) -> None:
+    x, k = tt.dvector("x"), tt.dscalar("k")
+    source = link([x, k], [tt.exp(3 * x) + 1 + k]).source
+    assert sorted({re.sub(r"\d+$", "", name) for name in bodies(source)}) == ["k", "run", "treadle_call", "treadle_run"]
+    assert "#include" not in source
+
+
+def _loop() -> tuple[list[Any], list[Any]]:
+    w, x, h = tt.dmatrix("w"), tt.dmatrix("x"), tt.dvector("h")
+    rows, _ = tt.scan(lambda row, before, w: tt.tanh(w @ before + row), [x], [h], [w])
+    cost = (rows**2).sum()
+    return [w, x, h], [cost, tt.grad(cost, w)]
+
+
+def _long_kernel() -> tuple[list[Any], list[Any]]:
+    x = total = tt.dvector("x")
+    for k in range(50):
+        total = tt.sin(total) * 1.01 + 0.01 * k if k % 2 else tt.tanh(total) - 0.5
+    return [x], [total]
+
+
+@pytest.mark.parametrize("graph", [_loop, _long_kernel])
+def test_programs_of_loops_and_of_long_kernels_read_no_headers(
+    graph: Callable[[], tuple[list[Any], list[Any]]],
+) -> None:
+    program = function(*graph(), mode="C").maker.compiled_program()
+    assert "#include" not in program.source
+
+
+def test_own_texts_are_linked_without_searching_the_c_library(link: Link, commands: list[list[str]]) -> None:
+    x = tt.dvector("x")
+    link([x], [x * 3])
+    assert all("-nostdlib" in each for each in commands if "-c" not in each and "/support/" not in " ".join(each))
+    commands.clear()
+    with config.change_flags(gcc__cxxflags="-lm"):
+        link([x], [x * 3])
+    assert commands
+    assert not any("-nostdlib" in each for each in commands)
 
 
 def test_declarations_have_the_types_that_they_mention() -> None:

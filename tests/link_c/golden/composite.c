@@ -3,11 +3,12 @@
 #define TR_HEAD 16
 #define TR_TYPE_AT 8
 #define TR_SPARES 16
-/* uses tr_block4, tr_v_exp_f32, tr_v_log1p_f32, tr_overwrite, tr_discard, tr_drop, tr_take, tr_alloc, tr_result, tr_vectors, tr_enter, tr_expect, tr_leave, tr_release, tr_free */
+/* uses tr_block4, tr_ahead, tr_v_exp_f32, tr_v_log1p_f32, tr_overwrite, tr_discard, tr_drop, tr_take, tr_alloc, tr_result, tr_vectors, tr_enter, tr_expect, tr_leave, tr_release, tr_free, tr_perform, tr_execute */
 static const int d0[] = {1, 0, 2, 3};
 static const unsigned char d1[] = {4};
 static const int64_t d2[] = {1};
 static const tr_given d3[] = {{0, 1, 4, 0}, {1, 1, 4, d2}, {2, 1, 4, d2}};
+static const tr_result_place d4[] = {{3, 1}};
 /* node 0 */
 static int k0(int64_t n, char *const *p, const int64_t *s) {
   const float c0 = *(const float *)p[0];
@@ -31,20 +32,20 @@ static int k0(int64_t n, char *const *p, const int64_t *s) {
       ((float *)t0)[j] = r4;
       ((float *)t1)[j] = r6;
     }
-    for (size_t q = 512 * sizeof *x1 * 0 / 3 / 64; m == 512 && q < 512 * sizeof *x1 * 1 / 3 / 64; q++) __builtin_prefetch((const char *)(x1 + 512) + q * 64, 0);
-    for (size_t q = 512 * sizeof *y0 * 0 / 3 / 64; m == 512 && q < 512 * sizeof *y0 * 1 / 3 / 64; q++) __builtin_prefetch((const char *)(y0 + 512) + q * 64, 1);
+    if (m == 512) tr_ahead(x1 + 512, 0, 10, 0);
+    if (m == 512) tr_ahead(y0 + 512, 0, 10, 1);
     tr_v_exp_f32(m, ((float *)t1), ((float *)t2));
     tr_v_log1p_f32(m, ((float *)t2), ((float *)t3));
-    for (size_t q = 512 * sizeof *x1 * 1 / 3 / 64; m == 512 && q < 512 * sizeof *x1 * 2 / 3 / 64; q++) __builtin_prefetch((const char *)(x1 + 512) + q * 64, 0);
-    for (size_t q = 512 * sizeof *y0 * 1 / 3 / 64; m == 512 && q < 512 * sizeof *y0 * 2 / 3 / 64; q++) __builtin_prefetch((const char *)(y0 + 512) + q * 64, 1);
+    if (m == 512) tr_ahead(x1 + 512, 10, 21, 0);
+    if (m == 512) tr_ahead(y0 + 512, 10, 21, 1);
 #pragma omp simd
     for (int64_t j = 0; j < m; j++) {
       const float r9 = (float)(((float *)t0)[j] + ((float *)t3)[j]);
       const float r10 = (float)(r9 - c2);
       y0[j] = r10;
     }
-    for (size_t q = 512 * sizeof *x1 * 2 / 3 / 64; m == 512 && q < 512 * sizeof *x1 * 3 / 3 / 64; q++) __builtin_prefetch((const char *)(x1 + 512) + q * 64, 0);
-    for (size_t q = 512 * sizeof *y0 * 2 / 3 / 64; m == 512 && q < 512 * sizeof *y0 * 3 / 3 / 64; q++) __builtin_prefetch((const char *)(y0 + 512) + q * 64, 1);
+    if (m == 512) tr_ahead(x1 + 512, 21, 32, 0);
+    if (m == 512) tr_ahead(y0 + 512, 21, 32, 1);
   }
   return 0;
 }
@@ -56,26 +57,8 @@ static int64_t run0(tr_var *v, const uintptr_t *F) {
   (void)r; (void)F;
   return 0;
 }
+static const tr_program program = {run0, 4, 1, 2, 1, d3, d4};
 int64_t treadle_run(const uintptr_t *F, const uintptr_t *a, int64_t *info) {
-  int64_t r = 0;
-  const uintptr_t *pool = (const uintptr_t *)F[1];
-  tr_arena own, *arena = &own;
-  memset(arena, 0, offsetof(tr_arena, spare));
-  if (pool && pool[0] && pool[1]) { own.take = (void *)pool[0]; own.give = (void *)pool[1]; }
-  tr_var v[4];
-  for (int i = 0; i < 4; i++) { v[i].own = v[i].dst = 0; v[i].arena = arena; }
-  for (int k = 0; k < 3; k++) {
-    const tr_given *g = d3 + k;
-    if (tr_enter(v + g->at, k < 1 ? a[k] : F[k + 11], F[0], F[k + 14], g->nd, g->size, g->shape))
-      { r = TR_CHECK; goto done; }
-  }
-  tr_expect(v + 3, a[1]);
-  if ((r = run0(v, F))) goto done;
-  r |= tr_leave(v + 3, 1, info ? info + 0 : 0);
-done:
-  for (int i = 0; i < 4; i++) tr_free(v + i);
-  if (info) { info[3] = arena->made; info[4] = arena->reused; info[5] = arena->overwritten; info[6] = arena->peak; }
-  tr_drop(arena);
-  return r;
+  return tr_execute(&program, F, a, info);
 }
 int64_t treadle_call(const uintptr_t *F, uintptr_t a0, uintptr_t a1, int64_t *info) { const uintptr_t a[] = {a0, a1, 0}; return treadle_run(F, a, info); }

@@ -6,10 +6,11 @@
 static void *tr_at_dgetrf;
 static void *tr_at_dtrsm;
 static void *tr_at_dtrsv;
-/* uses tr_core, tr_pack8, tr_finite_f64, tr_pack4, tr_overwrite, tr_discard, tr_drop, tr_take, tr_alloc, tr_stacks, tr_finite, tr_fail, tr_matrices, tr_release, tr_free, tr_enter, tr_expect, tr_leave */
+/* uses tr_core, tr_pack8, tr_finite_f64, tr_pack4, tr_overwrite, tr_discard, tr_drop, tr_take, tr_alloc, tr_stacks, tr_finite, tr_fail, tr_matrices, tr_release, tr_free, tr_enter, tr_expect, tr_leave, tr_perform, tr_execute */
 static const tr_core d0[] = {{0, 2, 8, 1, 1, 0, 0, 8, tr_pack8, tr_finite_f64}, {2, 2, 8, 1, 0, -1, 0, 8, tr_pack8, 0}, {3, 1, 4, 0, 0, -1, 0, 0, tr_pack4, 0}};
 static const tr_core d1[] = {{2, 2, 8, 0, 0, -1, 0, 8, tr_pack8, tr_finite_f64}, {3, 1, 4, 0, 0, -1, 0, 0, tr_pack4, 0}, {1, 2, 8, 0, 1, 0, 0, 8, tr_pack8, tr_finite_f64}, {5, 2, 8, 0, 0, -1, 0, 8, tr_pack8, 0}};
 static const tr_given d2[] = {{0, 2, 8, 0}, {1, 2, 8, 0}};
+static const tr_result_place d3[] = {{5, 2}};
 /* node 0 */
 
 static int k0_body(int64_t tr_runs, char *const *tr_p, const int64_t *tr_s) {
@@ -84,27 +85,9 @@ static int64_t run0(tr_var *v, const uintptr_t *F) {
   (void)r; (void)F;
   return 0;
 }
+static const tr_program program = {run0, 7, 2, 0, 1, d2, d3};
 int64_t treadle_run(const uintptr_t *F, const uintptr_t *a, int64_t *info) {
-  int64_t r = 0;
-  const uintptr_t *pool = (const uintptr_t *)F[1];
-  tr_arena own, *arena = &own;
-  memset(arena, 0, offsetof(tr_arena, spare));
-  if (pool && pool[0] && pool[1]) { own.take = (void *)pool[0]; own.give = (void *)pool[1]; }
-  tr_var v[7];
-  for (int i = 0; i < 7; i++) { v[i].own = v[i].dst = 0; v[i].arena = arena; }
-  for (int k = 0; k < 2; k++) {
-    const tr_given *g = d2 + k;
-    if (tr_enter(v + g->at, k < 2 ? a[k] : F[k + 10], F[0], F[k + 12], g->nd, g->size, g->shape))
-      { r = TR_CHECK; goto done; }
-  }
-  tr_expect(v + 5, a[2]);
-  if ((r = run0(v, F))) goto done;
-  r |= tr_leave(v + 5, 2, info ? info + 0 : 0);
-done:
-  for (int i = 0; i < 7; i++) tr_free(v + i);
-  if (info) { info[3] = arena->made; info[4] = arena->reused; info[5] = arena->overwritten; info[6] = arena->peak; }
-  tr_drop(arena);
-  return r;
+  return tr_execute(&program, F, a, info);
 }
 int64_t treadle_call(const uintptr_t *F, uintptr_t a0, uintptr_t a1, uintptr_t a2, int64_t *info) { const uintptr_t a[] = {a0, a1, a2, 0}; return treadle_run(F, a, info); }
 int64_t treadle_init(const uintptr_t *P) {

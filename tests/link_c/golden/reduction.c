@@ -3,8 +3,9 @@
 #define TR_HEAD 16
 #define TR_TYPE_AT 8
 #define TR_SPARES 16
-/* uses tr_keep, tr_discard, tr_drop, tr_take, tr_alloc, tr_reducer, tr_split, tr_next, tr_reduce, tr_sum_i8_i64_i64, tr_enter, tr_expect, tr_leave, tr_release, tr_free */
+/* uses tr_keep, tr_discard, tr_drop, tr_take, tr_alloc, tr_reducer, tr_split, tr_next, tr_reduce, tr_sum_i8_i64_i64, tr_enter, tr_expect, tr_leave, tr_release, tr_free, tr_perform, tr_execute */
 static const tr_given d0[] = {{0, 2, 1, 0}};
+static const tr_result_place d1[] = {{1, 1}};
 static int64_t run0(tr_var *v, const uintptr_t *F) {
   int64_t r;
   /* node 0 */
@@ -15,26 +16,8 @@ static int64_t run0(tr_var *v, const uintptr_t *F) {
   (void)r; (void)F;
   return 0;
 }
+static const tr_program program = {run0, 2, 1, 0, 1, d0, d1};
 int64_t treadle_run(const uintptr_t *F, const uintptr_t *a, int64_t *info) {
-  int64_t r = 0;
-  const uintptr_t *pool = (const uintptr_t *)F[1];
-  tr_arena own, *arena = &own;
-  memset(arena, 0, offsetof(tr_arena, spare));
-  if (pool && pool[0] && pool[1]) { own.take = (void *)pool[0]; own.give = (void *)pool[1]; }
-  tr_var v[2];
-  for (int i = 0; i < 2; i++) { v[i].own = v[i].dst = 0; v[i].arena = arena; }
-  for (int k = 0; k < 1; k++) {
-    const tr_given *g = d0 + k;
-    if (tr_enter(v + g->at, k < 1 ? a[k] : F[k + 11], F[0], F[k + 12], g->nd, g->size, g->shape))
-      { r = TR_CHECK; goto done; }
-  }
-  tr_expect(v + 1, a[1]);
-  if ((r = run0(v, F))) goto done;
-  r |= tr_leave(v + 1, 1, info ? info + 0 : 0);
-done:
-  for (int i = 0; i < 2; i++) tr_free(v + i);
-  if (info) { info[3] = arena->made; info[4] = arena->reused; info[5] = arena->overwritten; info[6] = arena->peak; }
-  tr_drop(arena);
-  return r;
+  return tr_execute(&program, F, a, info);
 }
 int64_t treadle_call(const uintptr_t *F, uintptr_t a0, uintptr_t a1, int64_t *info) { const uintptr_t a[] = {a0, a1, 0}; return treadle_run(F, a, info); }

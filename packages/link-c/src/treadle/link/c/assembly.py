@@ -6,7 +6,7 @@ from string import Template
 from typing import TYPE_CHECKING
 
 from treadle.link.c.conventions.abi import object_layout
-from treadle.link.c.conventions.convention import FIXED, MANY, MANY_STEPS, MOST_ARGUMENTS
+from treadle.link.c.conventions.convention import FIXED, MOST_ARGUMENTS
 from treadle.link.c.conventions.dtypes import ctype
 from treadle.link.c.objects import Source
 from treadle.link.c.runtime.core import CODES, TYPES
@@ -18,8 +18,15 @@ from treadle.tensor import tensors
 if TYPE_CHECKING:
     from treadle.link.c.runtime import Library
 
-# Descriptions of arrays that need more than this many bytes are allocated, not put on the stack.
-MOST_ON_STACK = 1 << 16
+# The statements of a program that keeps its blocks for the next call.
+_KEEPING = (
+    "  tr_arena *arena = tr_lend();",
+    "  if (!arena) return TR_MEMORY;",
+    "  arena->most = 1; arena->made = arena->reused = arena->overwritten = arena->peak = arena->steps = 0;",
+    "  const int64_t r = tr_perform(&program, arena, F, a, info);",
+    "  tr_return(arena);",
+    "  return r;",
+)
 
 
 class Assembly:
@@ -75,52 +82,23 @@ class Assembly:
             functions.append(f"{mark(node)}\n{text.replace('@', name)}")
         return functions
 
-    def _runs(self) -> list[str]:
-        """Return the calls of the functions that always run."""
-        return [f"  if ((r = {name}(v, F))) goto done;" for name in self.unit.runs(len(self.unit.lines))]
-
-    def _arrays(self, no_memory: str) -> list[str]:
-        """Return the declaration of the arrays' descriptions; `no_memory` runs if they cannot be allocated."""
-        count = self.unit.count
-        lines = [f"  tr_var v[{max(1, count)}];"]
-        if self._on_heap():
-            lines = [f"  tr_var *v = malloc({count} * sizeof *v);", f"  if (!v) {{ {no_memory}return TR_MEMORY; }}"]
-        return [*lines, f"  for (int i = 0; i < {count}; i++) {{ v[i].own = v[i].dst = 0; v[i].arena = arena; }}"]
-
-    def _releases(self, drop: str) -> list[str]:
-        """Return the statements that free the arrays and release the arena."""
-        free = [f"  for (int i = 0; i < {self.unit.count}; i++) tr_free(v + i);", drop]
-        return [*free, "  free(v);"] if self._on_heap() else free
-
-    def _on_heap(self) -> bool:
-        return self.unit.count * (72 + 16 * self.unit.rank) > MOST_ON_STACK
-
     # The entry points
 
     def _entry(self) -> str:
-        """Return the entry points: one that takes arguments as an array, and one that takes them one by one."""
+        """Return the entry points: one that takes arguments as an array, and one that takes them one by one.
+
+        What all programs do alike is a helper's work, which gets a description of this one.
+        """
         unit = self.unit
         count = len(unit.fgraph.inputs) + len(unit.outputs)
-        info = len(unit.outputs) * unit.info_length
-        counts = " ".join(
-            f"info[{info + k}] = arena->{name};" for k, name in enumerate(("made", "reused", "overwritten", "peak"))
-        )
-        leave = [
-            f"  r |= tr_leave(v + {at}, {var.type.ndim}, info ? info + {k * unit.info_length} : 0);"
-            for k, (var, at) in enumerate(unit.outputs)
-        ]
+        run, text = self._run()
+        given, results = self._arguments()
+        lengths = f"{unit.count}, {len(unit.fgraph.inputs)}, {len(unit.constants)}, {len(unit.outputs)}"
         lines = [
+            *text,
+            f"static const tr_program program = {{{run}, {lengths}, {given}, {results}}};",
             "int64_t treadle_run(const uintptr_t *F, const uintptr_t *a, int64_t *info) {",
-            "  int64_t r = 0;",
-            *self._arena(),
-            *self._arrays("tr_return(arena); " if unit.keeps_blocks else ""),
-            *self._arguments(),
-            *self._runs(),
-            *leave,
-            "done:",
-            *self._long_loops(),
-            *self._releases(f"  if (info) {{ {counts} }}\n  {'tr_return' if unit.keeps_blocks else 'tr_drop'}(arena);"),
-            "  return r;",
+            *(_KEEPING if unit.keeps_blocks else ["  return tr_execute(&program, F, a, info);"]),
             "}",
         ]
         if count <= MOST_ARGUMENTS:
@@ -131,48 +109,31 @@ class Assembly:
             )
         return "\n".join(lines)
 
-    def _long_loops(self) -> list[str]:
-        """Return the statement that marks a failure after many steps of loops."""
-        return (
-            [f"  if (r > TR_CHECK && arena->steps > {MANY_STEPS}) r |= INT64_C(1) << {MANY};"]
-            if self.unit.loops
-            else []
-        )
-
-    def _arena(self) -> list[str]:
-        if self.unit.keeps_blocks:
-            return [
-                "  tr_arena *arena = tr_lend();",
-                "  if (!arena) return TR_MEMORY;",
-                "  arena->most = 1; arena->made = arena->reused = arena->overwritten = arena->peak = arena->steps = 0;",
-            ]
-        return [
-            f"  const uintptr_t *pool = (const uintptr_t *)F[{FIXED.index('pool')}];",
-            "  tr_arena own, *arena = &own;",
-            "  memset(arena, 0, offsetof(tr_arena, spare));",
-            "  if (pool && pool[0] && pool[1]) { own.take = (void *)pool[0]; own.give = (void *)pool[1]; }",
+    def _run(self) -> tuple[str, list[str]]:
+        """Return the name of the function that runs the nodes outside of branches, and its text if there are parts."""
+        parts = self.unit.runs(len(self.unit.lines))
+        if len(parts) == 1:
+            return parts[0], []
+        lines = [f"  if ((r = {part}(v, F))) return r;" for part in parts]
+        return "run", [
+            "static int64_t run(tr_var *v, const uintptr_t *F) {",
+            "  int64_t r;",
+            *lines,
+            "  return 0;",
+            "}",
         ]
 
-    def _arguments(self) -> list[str]:
-        """Return the statements that read the arguments, the constants, and the caller's arrays for outputs."""
+    def _arguments(self) -> tuple[str, str]:
+        """Return the names of two tables: of the arguments and constants, and of the caller's arrays for outputs."""
         unit = self.unit
-        nin = len(unit.fgraph.inputs)
-        entries = []
+        given = []
         for var in (*tensors(unit.fgraph.inputs), *unit.constants):
             lengths = var.type.shape
             known = any(n is not None for n in lengths)
             table = unit.table("int64_t", [-1 if n is None else n for n in lengths]) if known else "0"
-            entries.append(f"{{{unit.slots[var]}, {var.type.ndim}, {ctype(var).alignment}, {table}}}")
-        lines = []
-        if entries:
-            # A loop over a table, since compilers take more than linear time for that many calls.
-            place = f"k < {nin} ? a[k] : F[k + {len(FIXED) - nin}]"
-            descr = f"F[k + {len(FIXED) + len(unit.constants)}]"
-            lines += [
-                f"  for (int k = 0; k < {len(entries)}; k++) {{",
-                f"    const tr_given *g = {unit.table('tr_given', entries)} + k;",
-                f"    if (tr_enter(v + g->at, {place}, F[0], {descr}, g->nd, g->size, g->shape))",
-                "      { r = TR_CHECK; goto done; }",
-                "  }",
-            ]
-        return lines + [f"  tr_expect(v + {at}, a[{nin + k}]);" for k, (_, at) in enumerate(unit.outputs)]
+            given.append(f"{{{unit.slots[var]}, {var.type.ndim}, {ctype(var).alignment}, {table}}}")
+        results = [f"{{{at}, {var.type.ndim}}}" for var, at in unit.outputs]
+        return (
+            unit.table("tr_given", given) if given else "0",
+            unit.table("tr_result_place", results) if results else "0",
+        )

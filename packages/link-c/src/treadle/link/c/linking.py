@@ -45,21 +45,30 @@ LINKS_HELPERS = sys.platform == "linux"
 _UNKNOWN = re.compile(r"(?:implicit declaration of function|undeclared function) ['\u2018](\w+)['\u2019]")
 
 
+class _SimdFunctions:
+    """The functions on vectors that a toolchain has, which are found out when they are first asked for."""
+
+    def __init__(self, toolchain: Toolchain) -> None:
+        self._toolchain = toolchain
+
+    def __contains__(self, name: object) -> bool:
+        return name in simd_functions(self._toolchain)
+
+
 class _Libraries:
-    """The helper functions, one library for each set of SIMD functions and use of threads, anew when one is added."""
+    """The helper functions, one library for each toolchain, anew when one is added."""
 
     def __init__(self) -> None:
         self._lock = new_lock()
-        self._known: dict[tuple[frozenset[str], int], tuple[int, Library]] = {}
+        self._known: dict[Toolchain, tuple[int, Library]] = {}
 
     def get(self, toolchain: Toolchain) -> Library:
-        key = (simd_functions(toolchain), toolchain.threads)
         TABLE.load()  # packages add their helpers with their rules
         with self._lock:
             added = len(HELPERS.texts)
-            if key not in self._known or self._known[key][0] != added:
-                self._known[key] = added, Library(key[0], threads=key[1])
-            return self._known[key][1]
+            if toolchain not in self._known or self._known[toolchain][0] != added:
+                self._known[toolchain] = added, Library(_SimdFunctions(toolchain), threads=toolchain.threads)
+            return self._known[toolchain][1]
 
 
 _LIBRARIES = _Libraries()
@@ -143,6 +152,7 @@ def compile_unit(toolchain: Toolchain, unit: Unit, source: Source) -> tuple[Path
     """Compile a unit's text, or find it in the cache; return the library, and the key that it is kept under."""
     needs, nodes = unit.requirements, unit.nodes
     chosen = toolchain.extended(needs.flags, needs.libraries)
+    chosen = chosen.complete() if needs.has_texts else chosen
     try:
         return program_library(toolchain, chosen, source), program_key(toolchain, chosen, source)
     except HelperError:

@@ -10,6 +10,7 @@ from treadle.link.c.assembly import Assembly
 from treadle.link.c.conventions.convention import FIXED, NODES, USER
 from treadle.link.c.conventions.dtypes import CTYPES, CType, ctype
 from treadle.link.c.export.declarations import CODES, NO_BLAS, NOT_READY, OUTPUT
+from treadle.link.c.runtime.calls import MOST_ON_STACK
 from treadle.link.c.text.unit import NO_NODE, Unit, mark
 from treadle.tensor import TensorVariable, tensors
 
@@ -169,6 +170,26 @@ class ExportAssembly(Assembly):
                 "  else free(output->data);\n  output->data = 0;\n}"
             )
         return "\n".join([*parts, *lines])
+
+    def _runs(self) -> list[str]:
+        """Return the calls of the functions that always run."""
+        return [f"  if ((r = {name}(v, F))) goto done;" for name in self.unit.runs(len(self.unit.lines))]
+
+    def _arrays(self, no_memory: str) -> list[str]:
+        """Return the declaration of the arrays' descriptions; `no_memory` runs if they cannot be allocated."""
+        count = self.unit.count
+        lines = [f"  tr_var v[{max(1, count)}];"]
+        if self._on_heap():
+            lines = [f"  tr_var *v = malloc({count} * sizeof *v);", f"  if (!v) {{ {no_memory}return TR_MEMORY; }}"]
+        return [*lines, f"  for (int i = 0; i < {count}; i++) {{ v[i].own = v[i].dst = 0; v[i].arena = arena; }}"]
+
+    def _releases(self, drop: str) -> list[str]:
+        """Return the statements that free the arrays and release the arena."""
+        free = [f"  for (int i = 0; i < {self.unit.count}; i++) tr_free(v + i);", drop]
+        return [*free, "  free(v);"] if self._on_heap() else free
+
+    def _on_heap(self) -> bool:
+        return self.unit.count * (72 + 16 * self.unit.rank) > MOST_ON_STACK
 
     def _fixed_values(self) -> list[str]:
         """Return the statements that fill the table of fixed values in each call, from the host's functions."""

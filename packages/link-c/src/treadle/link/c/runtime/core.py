@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from treadle.link.c.conventions.convention import FIXED, LARGE, Status
+from treadle.link.c.conventions.convention import FIXED, LARGE, LINE, Status
 
 CODES = "".join(f"#define TR_{status.name} {status}\n" for status in Status if status)
 CODES += f"#define TR_WATCH {FIXED.index('watch')}\n#define TR_LARGE {LARGE}\n"
@@ -28,45 +28,15 @@ typedef struct {
 typedef int (*tr_kernel)(int64_t n, char *const *p, const int64_t *s);
 /* Where an argument or constant goes, and what it must be like; lengths that are not known are -1. */
 typedef struct { int at, nd; int64_t size; const int64_t *shape; } tr_given;
+typedef struct { int at, nd; } tr_result_place;
+/* A program: the function that runs its nodes, the lengths of its tables, and these; `given` has constants too. */
+typedef struct {
+  int64_t (*run)(tr_var *v, const uintptr_t *F);
+  int64_t count, inputs, constants, outputs; const tr_given *given; const tr_result_place *results;
+} tr_program;
 """
 
 CORE = {
-    "tr_enter": """\
-static int tr_enter(tr_var *v, uintptr_t object, uintptr_t type, uintptr_t descr, int nd, int64_t size,
-                    const int64_t *shape) {
-  const tr_object *x = (const tr_object *)object;
-  uintptr_t bits;
-  if (x->type != type || x->descr != descr || x->nd != nd) return TR_CHECK;
-  v->p = x->data;
-  bits = (uintptr_t)v->p;
-  for (int d = 0; d < nd; d++) {
-    v->n[d] = x->dims[d];
-    if (shape && shape[d] >= 0 && shape[d] != x->dims[d]) return TR_CHECK;
-    v->s[d] = x->dims[d] == 1 ? 0 : x->strides[d];
-    bits |= (uintptr_t)v->s[d];
-  }
-  return bits & (uintptr_t)(size - 1) ? TR_CHECK : 0;
-}
-""",
-    "tr_expect": """\
-static void tr_expect(tr_var *v, uintptr_t object) {
-  const tr_object *x = (const tr_object *)object;
-  if (!x) return;
-  v->dst = x->data;
-  v->dn = x->dims;
-}
-""",
-    "tr_leave": """\
-static int tr_leave(tr_var *v, int nd, int64_t *info) {
-  if (v->p == v->dst) return 0;
-  if (!info) return TR_WRAPPED;
-  /* The lowest bit says that the block came out of the pool. */
-  info[0] = (int64_t)(intptr_t)v->own | (v->own && v->arena->give && v->room >= TR_LARGE);
-  for (int d = 0; d < nd; d++) info[d + 1] = v->n[d];
-  v->own = 0;
-  return TR_WRAPPED;
-}
-""",
     "tr_alloc": """\
 static int tr_alloc(tr_var *o, int nd, int64_t size) {
   int64_t bytes = size;
@@ -151,7 +121,7 @@ static void tr_release(tr_var *v) {
 }
 """,
     "tr_free": """\
-static inline void tr_free(tr_var *v) { if (v->own) tr_release(v); }
+static void tr_free(tr_var *v) { if (v->own) tr_release(v); }
 """,
     # A result of these lengths takes the block of an operand that nothing needs after, if it fills one.
     "tr_overwrite": """\
@@ -522,6 +492,14 @@ static int tr_materialise(tr_var *o, int nd, int64_t size, tr_kernel k) {
 }
 """
 
+# Prefetch lines of memory from a place on, to read or to write them.
+CORE["tr_ahead"] = """\
+static void tr_ahead(const void *p, size_t from, size_t to, int write) {
+  const char *x = p;
+  if (write) for (; from < to; from++) __builtin_prefetch(x + from * LINE, 1);
+  else for (; from < to; from++) __builtin_prefetch(x + from * LINE, 0);
+}
+""".replace("LINE", str(LINE))
 # Elements of one operand as a contiguous block: in place if they are one, else gathered into a buffer, which a
 # stride of 0 fills once.
 CORE["tr_pair"] = "typedef struct { uint64_t first, second; } tr_pair;\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from functools import partial
 from hashlib import sha256
 
@@ -11,6 +11,7 @@ from treadle.kernels import HELPERS as LANGUAGE
 from treadle.link.c.conventions.dtypes import CTYPES, CType
 from treadle.link.c.conventions.special import special_function
 from treadle.link.c.runtime.additions import HELPERS
+from treadle.link.c.runtime.calls import CALLS
 from treadle.link.c.runtime.core import CORE
 from treadle.link.c.runtime.functions.gamma_functions import GAMMA_BLOCKS, GAMMA_FUNCTIONS, gamma_block
 from treadle.link.c.runtime.functions.inverse_error_functions import (
@@ -54,9 +55,9 @@ class Library:
     elements are shared among threads, none if it is 0.
     """
 
-    def __init__(self, simd: frozenset[str], portable: bool = False, threads: int = 0) -> None:
+    def __init__(self, simd: Container[str], portable: bool = False, threads: int = 0) -> None:
         texts: dict[str, str] = {
-            **CORE, **GAMMA_FUNCTIONS, **INVERSE_ERROR_FUNCTIONS, **scalar_helpers(), **DRIVER, **FUSED,
+            **CORE, **CALLS, **GAMMA_FUNCTIONS, **INVERSE_ERROR_FUNCTIONS, **scalar_helpers(), **DRIVER, **FUSED,
             **PRODUCT, **INDEXING, **LOOPS, **NORMALIZATION,
             **SEARCHING, **SHAPES, **SORTING, **SPECIAL, **USERS, **LANGUAGE,
             "tr_f64s tr_f32s": VECTOR_TYPES,

@@ -16,11 +16,14 @@ if TYPE_CHECKING:
 
 # Helpers shorter than this are compiled with each program, where they may become part of their callers.
 LEAST = 300
-# These run several times in each call, and are too quick for a call of their own.
-_INLINE = {"tr_enter", "tr_span"}
+# This runs several times in each call, and is too quick for a call of its own.
+_INLINE = {"tr_span"}
+# Shorter ones that are linked all the same, since they run once for an array or a block of elements.
+_LINKED = {"tr_ahead", "tr_drop", "tr_free", "tr_keep", "tr_materialise", "tr_permute"}
 # What is called for each element is not linked either: functions that return a value, but for those of whole runs.
 _FUNCTION = re.compile(
-    r"^static ((?:int|int64_t|void) (?=tr_)|[\w ]+? (?=tr_\w+_run\())(tr_\w+)\(([^;{}]*)\) \{", re.MULTILINE
+    r"^static ((?:(?:int|int64_t|void) |const void \*)(?=tr_)|[\w ]+? (?=tr_\w+_run\())(tr_\w+)\(([^;{}]*)\) \{",
+    re.MULTILINE,
 )
 _DATA = re.compile(r"^static const (tr_\w+) (tr_\w+) = ", re.MULTILINE)
 _TYPE = re.compile(
@@ -30,7 +33,7 @@ _STATE = re.compile(r"^static (?!const\b)[^({]*[;=]", re.MULTILINE)
 _MACRO = re.compile(r"^#define (\w+)", re.MULTILINE)
 _UNDEFINED = re.compile(r"^#undef (\w+)", re.MULTILINE)
 # How lines at the margin may begin; any other is a definition that is not static.
-_BEGINNING = re.compile(r"(?:static|typedef|extern|enum)\b|/\*|#(?!include)|[} ]|$")
+_BEGINNING = re.compile(r"(?:static|typedef|extern|enum)\b|/\*|#|[} ]|$")
 _NAME = re.compile(r"\btr_\w+")
 
 
@@ -42,7 +45,7 @@ def declarations(text: str, names: Collection[str], digest: str) -> str | None:
     are those that other texts may mention.
     """
     if (
-        len(text) < LEAST
+        (len(text) < LEAST and not _LINKED & {*names})
         or _INLINE & {*names}
         or not all(map(_BEGINNING.match, text.splitlines()))
         or _STATE.search(text)

@@ -99,7 +99,7 @@ class SupportLibraries:
         if not within.persistent:
             return []
         cache = Cache(within.directory / "support", quiet=True)
-        work = [_Work(cache, toolchain, POOL_TEXT, ".so", POOL.install)]
+        work = [_Work(cache, toolchain.complete(), POOL_TEXT, ".so", POOL.install)]
         include = sysconfig.get_path("include")
         if include and (Path(include) / "Python.h").exists():
             # The first line makes the text, and so its key, specific to this Python and this NumPy.

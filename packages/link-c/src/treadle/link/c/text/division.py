@@ -12,8 +12,10 @@ if TYPE_CHECKING:
 RUNS = 2
 # The macro with the share that a run of the compiler compiles; if it is not defined, everything is compiled.
 MACRO = "TR_SHARE"
-# From this many characters of C on, a second run of the compiler saves more time than it costs.
-LEAST = 20_000
+# From this effort on, in characters of C, a second run of the compiler saves more time than it costs.
+LEAST = 15_000
+# Functions with loops take the compiler this much longer, for equally many characters.
+_LOOPS = 2
 _HEAD = f"""\
 #ifdef {MACRO}
 #define TR_LOCAL __attribute__((visibility("hidden")))
@@ -31,7 +33,7 @@ def divided(functions: Sequence[str], needs: Callable[[str], Mapping[str, str]])
     """
     helpers = [needs(text) for text in functions]
     every = {name: body for needed in helpers for name, body in needed.items()}
-    if sum(map(len, functions)) + sum(map(len, every.values())) < LEAST or _processors() < RUNS:
+    if sum(map(_effort, functions)) + sum(map(len, every.values())) < LEAST or _processors() < RUNS:
         return None
     declared = [f"TR_LOCAL {match[1]};" for text in functions for match in _STATIC.finditer(text)]
     shares = _shares(functions, helpers)
@@ -54,7 +56,7 @@ def _shares(functions: Sequence[str], helpers: Sequence[Mapping[str, str]]) -> l
 
     def load_with(at: int, share: int) -> int:
         new = sum(len(body) for name, body in helpers[at].items() if name not in present[share])
-        return loads[share] + len(functions[at]) + new
+        return loads[share] + _effort(functions[at]) + new
 
     largest_first = sorted(range(len(functions)), key=lambda at: -load_with(at, 0))
     for at in largest_first:
@@ -63,6 +65,11 @@ def _shares(functions: Sequence[str], helpers: Sequence[Mapping[str, str]]) -> l
         present[chosen].update(helpers[at])
         shares[chosen].append(at)
     return shares
+
+
+def _effort(function: str) -> int:
+    """Return the characters of a function, weighted by how long they take."""
+    return len(function) * (_LOOPS if "  for (" in function else 1)
 
 
 def _processors() -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from treadle.link.c.conventions.convention import LINE
 from treadle.link.c.conventions.dtypes import CTYPES, loaded, stored
 from treadle.link.c.text.expression import Expression, Operation
 
@@ -22,8 +23,6 @@ CACHE_BYTES = 24 * 1024
 # With functions on blocks, the next block is prefetched, if there are at most this many loops and arrays.
 FETCHED_LOOPS = 24
 FETCHED_ARRAYS = 8
-# The size of a cache line in bytes.
-LINE = 64
 
 
 @dataclass(slots=True)
@@ -79,18 +78,16 @@ class Kernel:
 
     def _fetch(self, loops: Sequence[_Loop], written: Sequence[list[str]], size: int) -> None:
         """Let the loops of a full block prefetch the next one, which processors do not do between long calls."""
-        arrays = [f"x{i}" for i in sorted(self._used_inputs()) if i not in self.scalars]
-        if not any(loop.blocks for loop in loops) or len(loops) > FETCHED_LOOPS or len(arrays) > FETCHED_ARRAYS:
+        inputs = [i for i in sorted(self._used_inputs()) if i not in self.scalars]
+        if not any(loop.blocks for loop in loops) or len(loops) > FETCHED_LOOPS or len(inputs) > FETCHED_ARRAYS:
             return
-        arrays += [f"y{k}" for k in range(len(self.expression.outputs))]
+        arrays = {f"x{i}": self.expression.inputs[i] for i in inputs}
+        arrays.update({f"y{k}": self.expression.dtype(value) for k, value in enumerate(self.expression.outputs)})
         for at, lines in enumerate(written):
-            for name in arrays:
-                start, end = (f"{size} * sizeof *{name} * {k} / {len(loops)} / {LINE}" for k in (at, at + 1))
+            for name, dtype in arrays.items():
+                start, end = (size * CTYPES[dtype].size * k // (len(loops) * LINE) for k in (at, at + 1))
                 write = int(name[0] == "y")
-                lines.append(
-                    f"    for (size_t q = {start}; m == {size} && q < {end}; q++) "
-                    f"__builtin_prefetch((const char *)({name} + {size}) + q * {LINE}, {write});"
-                )
+                lines.append(f"    if (m == {size}) tr_ahead({name} + {size}, {start}, {end}, {write});")
 
     def _parts(
         self, loops: Sequence[_Loop], written: Sequence[Sequence[str]], buffers: int

@@ -109,7 +109,7 @@ _DECLARED = {
 _WORDS = {
     "if", "for", "while", "switch", "return", "sizeof", "defined", "else", "do", "vector_size", "aligned", "visibility",
     "weak", "alias", "unused", "const", "restrict", "int", "char", "double", "float", "void", "simd", "reduction",
-    "unroll", "__attribute__", "__asm__", "__typeof__", "_Pragma", "case",
+    "unroll", "noinline", "__attribute__", "__asm__", "__typeof__", "_Pragma", "case", "int64_t",
     "__real__", "__imag__", "always_inline",
 }  # fmt: skip
 _OWN = re.compile(r"tr_|TR_|treadle_|__builtin_|__atomic_|_ZGV|__restrict")
@@ -118,7 +118,7 @@ _CALLED = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
 _CAPITALS = re.compile(r"\b[A-Z][A-Z0-9_]+\b")
 # Functions, function pointers and macros of the text itself.
 _DEFINED = re.compile(
-    r"^(?:static|extern|TR_LOCAL|int64_t|int|void)\b[^;{(]*?\b(\w+)\("
+    r"^(?:static|extern|TR_LOCAL|int64_t|int|void)\b(?:__attribute__\(\(\w+\)\)|[^;{(])*?\b(?!__attribute__)(\w+)\("
     r"|\(\*(?:const )?(\w+)(?:\[\w*\])?\)\(|#define (\w+)",
     re.MULTILINE,
 )

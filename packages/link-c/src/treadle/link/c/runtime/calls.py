@@ -1,0 +1,91 @@
+"""C text around a program: it reads what is given, runs the nodes, and leaves results where the caller finds them."""
+
+from __future__ import annotations
+
+from treadle.link.c.conventions.convention import FIXED, MANY, MANY_STEPS
+
+# Descriptions of arrays that need more than this many bytes are allocated, not put on the stack.
+MOST_ON_STACK = 1 << 16
+
+CALLS = {
+    "tr_enter": """\
+static int tr_enter(tr_var *v, uintptr_t object, uintptr_t type, uintptr_t descr, int nd, int64_t size,
+                    const int64_t *shape) {
+  const tr_object *x = (const tr_object *)object;
+  uintptr_t bits;
+  if (x->type != type || x->descr != descr || x->nd != nd) return TR_CHECK;
+  v->p = x->data;
+  bits = (uintptr_t)v->p;
+  for (int d = 0; d < nd; d++) {
+    v->n[d] = x->dims[d];
+    if (shape && shape[d] >= 0 && shape[d] != x->dims[d]) return TR_CHECK;
+    v->s[d] = x->dims[d] == 1 ? 0 : x->strides[d];
+    bits |= (uintptr_t)v->s[d];
+  }
+  return bits & (uintptr_t)(size - 1) ? TR_CHECK : 0;
+}
+""",
+    "tr_expect": """\
+static void tr_expect(tr_var *v, uintptr_t object) {
+  const tr_object *x = (const tr_object *)object;
+  if (!x) return;
+  v->dst = x->data;
+  v->dn = x->dims;
+}
+""",
+    "tr_leave": """\
+static int tr_leave(tr_var *v, int nd, int64_t *info) {
+  if (v->p == v->dst) return 0;
+  if (!info) return TR_WRAPPED;
+  /* The lowest bit says that the block came out of the pool. */
+  info[0] = (int64_t)(intptr_t)v->own | (v->own && v->arena->give && v->room >= TR_LARGE);
+  for (int d = 0; d < nd; d++) info[d + 1] = v->n[d];
+  v->own = 0;
+  return TR_WRAPPED;
+}
+""",
+    # A call of a program. F: its fixed values, then its constants, then the descriptors of inputs and constants; a: the
+    # arguments and the caller's arrays for outputs; info: if not 0, what is said of each output, then four counts.
+    "tr_perform": f"""\
+static int64_t tr_perform(const tr_program *g, tr_arena *arena, const uintptr_t *F, const uintptr_t *a,
+                          int64_t *info) {{
+  const int large = g->count * (int64_t)sizeof(tr_var) > {MOST_ON_STACK};
+  const int64_t count = g->count, inputs = g->inputs;
+  const uintptr_t *constants = F + {len(FIXED)}, *kinds = constants + g->constants;
+  tr_var local[large ? 1 : count + 1], *v = large ? malloc((size_t)count * sizeof *v) : local;
+  int64_t r = TR_CHECK;
+  if (!v) return TR_MEMORY;
+  for (int64_t i = 0; i < count; i++) {{ v[i].own = v[i].dst = 0; v[i].arena = arena; }}
+  for (int64_t k = 0; k < inputs + g->constants; k++) {{
+    const tr_given *x = g->given + k;
+    const uintptr_t object = k < inputs ? a[k] : constants[k - inputs];
+    if (tr_enter(v + x->at, object, F[0], kinds[k], x->nd, x->size, x->shape)) goto done;
+  }}
+  for (int64_t k = 0; k < g->outputs; k++) tr_expect(v + g->results[k].at, a[inputs + k]);
+  r = g->run(v, F);
+  if (!r)
+    for (int64_t k = 0; k < g->outputs; k++)
+      r |= tr_leave(v + g->results[k].at, g->results[k].nd, info ? info + k * (1 + TR_ND) : 0);
+  if (r > TR_CHECK && arena->steps > {MANY_STEPS}) r |= INT64_C(1) << {MANY};
+done:
+  for (int64_t i = 0; i < count; i++) tr_free(v + i);
+  if (info) {{
+    info += g->outputs * (1 + TR_ND);
+    info[0] = arena->made; info[1] = arena->reused; info[2] = arena->overwritten; info[3] = arena->peak;
+  }}
+  if (large) free(v);
+  return r;
+}}
+""",
+    "tr_execute": f"""\
+static int64_t tr_execute(const tr_program *g, const uintptr_t *F, const uintptr_t *a, int64_t *info) {{
+  const uintptr_t *pool = (const uintptr_t *)F[{FIXED.index("pool")}];
+  tr_arena arena;
+  memset(&arena, 0, offsetof(tr_arena, spare));
+  if (pool && pool[0] && pool[1]) {{ arena.take = (void *)pool[0]; arena.give = (void *)pool[1]; }}
+  const int64_t r = tr_perform(g, &arena, F, a, info);
+  tr_drop(&arena);
+  return r;
+}}
+""",
+}
