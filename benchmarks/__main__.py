@@ -15,17 +15,19 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks import beside_jax, loops, random_numbers, tiers
+from benchmarks import beside_jax, first, loops, random_numbers, tiers
 from benchmarks.models import SECTIONS
 from benchmarks.rewriting import MODELS
 from benchmarks.systems import LIMIT, TRUSTED, missing, present
 from benchmarks.tables import CONDITIONS, PAGE, Table, check_agreement, kept_sections, median_of, show
 
-NAMES = ("import", "compile", "tiers", "call", "run", "random", "jax", "loops", "rewrite", "memory")
+NAMES = ("import", "compile", "first", "tiers", "call", "run", "random", "jax", "loops", "rewrite", "memory")
 # Written below the table of each section.
 NOTES = {
     "compile": "Cold: with empty compile directories; warm: with those that the cold run left. A dash: it takes "
     "minutes, so it is left out, or it failed.",
+    "first": "From the expression to its value, in a process that has run another function; the compile directory has "
+    "what functions share, and no program of this one. In brackets, the processors' time, compilers included.",
     "tiers": "Cold. In brackets, with tiers: until a call has run on the mode's own backend, other calls being made "
     "all the while. Without tiers that is the first one, but for libraries that compile in calls.",
     "call": "Processor time. A pair: default checks on / arguments unchecked. treadle-C-plain: without the helper "
@@ -240,6 +242,28 @@ def compile_section(choice: Choice) -> Table:
     return table
 
 
+def first_section(choice: Choice) -> Table:
+    """Measure the time to the first result of another function in a running process."""
+    names = choice.columns(*OURS, "treadle-JAX", "jax")
+    table = Table("first: another function's first result in a running process, seconds", ["", *names])
+    with tempfile.TemporaryDirectory() as directory:
+        for name, model in first.MODELS.items():
+            if choice.cases and name not in choice.cases:
+                continue
+            answers: dict[str, list[dict[str, Any]]] = {s: [] for s in names}
+            # The first round leaves what functions share; it does not count.
+            for _ in range(choice.rounds + 1):
+                for system, runs in answers.items():
+                    runs.append(measure("first", name, system, directory))
+                    first.clear(directory)
+            check_agreement(name, answers)
+            seconds, used = ({s: median_of(a[1:], key) for s, a in answers.items()} for key in ("seconds", "used"))
+            cells = [f"{show(seconds[s], 1, 3)} ({show(used[s], 1, 3)})" for s in names]
+            table.rows.append([model.title, *cells])
+            print(f"  {' | '.join(table.rows[-1])}", flush=True)
+    return table
+
+
 def tiers_section(choice: Choice) -> Table:
     """Measure the time from a fresh process to the first result, on the mode's backend and with tiers."""
     names = [s for s in tiers.columns() if not choice.systems or s in choice.systems]
@@ -343,6 +367,7 @@ def memory_section(choice: Choice) -> Table:
 SECTIONS_BY_NAME = {
     "import": import_section,
     "compile": compile_section,
+    "first": first_section,
     "tiers": tiers_section,
     "call": call_section,
     "run": run_section,

@@ -92,6 +92,10 @@ def main(section: str, name: str, system: str, directory: str) -> dict[str, Any]
         from benchmarks.beside_jax import measure as measure_beside  # noqa: PLC0415 - as above
 
         return measure_beside(name, int(system))
+    if section == "first":
+        from benchmarks.first import measure as measure_first  # noqa: PLC0415 - as above
+
+        return measure_first(name, system, directory)
     if section == "tiers":
         from benchmarks.tiers import measure as measure_tiers  # noqa: PLC0415 - as above
 
