@@ -21,7 +21,8 @@ def lower_fused_reduction(op: FusedReduction, node: TensorNode, writer: GraphWri
     operands = [as_operand(writer, v) for v in node.inputs]
     arrays = [x for x in operands if isinstance(x, ArrayValue)]
     ndim = node.inputs[0].type.ndim
-    known = op.elementwise.make_node(*node.inputs).outputs[0].type.shape
+    elements, _ = op.parts(node)
+    known = elements.outputs[0].type.shape
     dims = writer.broadcast_dims([x.dims for x in arrays], known) if arrays else ("1",) * ndim
     if any(r is not None and r.kind in {"max", "min"} for r in op.reductions):
         refuse_empty(writer, [dims[d] for d in op.axes], [dims[d] for d in range(ndim) if d not in op.axes])
