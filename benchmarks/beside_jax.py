@@ -18,14 +18,11 @@ if TYPE_CHECKING:
 TREADLE, JAX = "treadle", "jax"
 # With NumPy arrays at both ends, or arrays of JAX's.
 ENDS = ("NumPy", "device")
+_RUN = "seven7 seven5 cheap sum_seven sum0 softmax logsumexp erf logistic perceptron"
 MODELS: dict[str, Model] = {
     **{name: CALL[name] for name in ("scalar", "ten", "vectors")},
     "radon": RADON,
-    **{
-        name: RUN[name]
-        for name in ("seven7", "seven5", "cheap", "sum_seven", "sum0", "softmax", "logsumexp", "erf", "logistic", "mlp")
-        if name in RUN
-    },
+    **{name: RUN[name] for name in _RUN.split()},
 }
 # Functions with state, on arrays of JAX's alone.
 STATES = {
@@ -71,20 +68,21 @@ def _model_calls(model: Model) -> dict[str, Call]:
     import jax  # noqa: PLC0415 - each process imports what it measures
     import numpy as np  # noqa: PLC0415 - as above
 
-    from benchmarks.systems import make  # noqa: PLC0415 - as above
+    from benchmarks.systems import by_hand_in_jax, make  # noqa: PLC0415 - as above
     from treadle.config import config  # noqa: PLC0415 - as above
 
     values = model.values(np.random.default_rng(0))
     on_device = [jax.device_put(np.array(x)) for x in values]
     ready: Callable[[Any], Any] = jax.block_until_ready
-    by_hand, ours = make(model, "jax", ""), make(model, "treadle-JAX", "")
+    by_hand, ours = by_hand_in_jax(model), make(model, "treadle-JAX", "")
     with config.change_flags(jax__device_outputs=True):
         ours_on_device = make(model, "treadle-JAX", "")
+    several = bool(model.slopes)
     return {
         f"{TREADLE} NumPy": lambda: ours(*values),
-        f"{JAX} NumPy": lambda: jax.tree.map(np.asarray, by_hand(*values)),
+        f"{JAX} NumPy": lambda: list(map(np.asarray, by_hand(*values))) if several else np.asarray(by_hand(*values)),
         f"{TREADLE} device": lambda: ready(ours_on_device(*on_device)),
-        f"{JAX} device": lambda: by_hand(*on_device),
+        f"{JAX} device": lambda: ready(by_hand(*on_device)),
     }
 
 
@@ -152,13 +150,19 @@ def _update_calls(name: str) -> tuple[Call, Call]:
     compiled, state = jax.jit(by_hand, donate_argnums=0), jnp.array(start)
     on_device = [jnp.array(value) for value in data]
 
+    def by_hand_once() -> None:
+        nonlocal state
+        state = compiled(state, *on_device)
+
+    if name == "counter":
+        return step, by_hand_once
+
     def ours_ready() -> None:
         step()
         w.get_value(borrow=True, return_internal_type=True).block_until_ready()
 
     def by_hand_ready() -> None:
-        nonlocal state
-        state = compiled(state, *on_device)
+        by_hand_once()
         state.block_until_ready()
 
     return ours_ready, by_hand_ready

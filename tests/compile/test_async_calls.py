@@ -17,6 +17,7 @@ from treadle.graph import NodeError
 MODES = ("VM", "C", "JAX")
 
 
+@pytest.mark.documents("Function.async_call")
 @pytest.mark.parametrize("mode", MODES)
 def test_results_come_in_the_form_of_a_call(mode: str) -> None:
     x = tt.dvector("x")
@@ -79,11 +80,14 @@ def test_a_call_on_jax_is_begun_in_the_thread_that_asks_for_it(monkeypatch: pyte
     x = tt.dvector("x")
     f = function([x], x + 1, mode="JAX")
     f.async_call([1.0]).result(60)
-    threads = []
+    threads: list[int] = []
     call = program.JaxProgram.__call__
-    monkeypatch.setattr(
-        program.JaxProgram, "__call__", lambda self, *xs: (threads.append(threading.get_ident()), call(self, *xs))[1]
-    )
+
+    def noted(self: Any, *values: Any) -> Any:
+        threads.append(threading.get_ident())
+        return call(self, *values)
+
+    monkeypatch.setattr(program.JaxProgram, "__call__", noted)
     assert f.async_call([1.0]).result(60) == 2
     assert threads == [threading.get_ident()]
 
