@@ -222,6 +222,7 @@ if TYPE_CHECKING:  # written by `./dev pages`
     from treadle.tensor.linalg.tridiagonal_systems import LUFactorTridiagonal as LUFactorTridiagonal
     from treadle.tensor.linalg.tridiagonal_systems import SolveLUFactorTridiagonal as SolveLUFactorTridiagonal
     from treadle.tensor.linking.array_functions import *  # noqa: F403
+    from treadle.tensor.linking.array_rules import *  # noqa: F403
     from treadle.tensor.linking.device_linker import *  # noqa: F403
     from treadle.tensor.linking.generator_states import *  # noqa: F403
     from treadle.tensor.linking.portable_linker import *  # noqa: F403

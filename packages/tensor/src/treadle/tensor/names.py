@@ -52,6 +52,7 @@ LAZY = {
     "library.padding": "pad",
     "library.statistics": "apply_over_axes average corrcoef cov mode trim_mean",
     "linking.array_functions": "ArrayFunctions",
+    "linking.array_rules": "ArrayRules enter_array_rules",
     "linking.device_linker": "DeviceLinker",
     "linking.generator_states": "expand_generators",
     "linking.portable_linker": "PortableLinker",

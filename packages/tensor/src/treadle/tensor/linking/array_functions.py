@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 __all__ = ["ArrayFunctions"]
 
@@ -59,14 +59,14 @@ class ArrayFunctions:
     def above(self, x: Any, y: Any) -> Any:
         """Whether x comes after y."""
         xp = self.xp
-        numbers = ~(xp.isnan(x.imag) | xp.isnan(y.imag))
-        return ((x.real > y.real) & numbers) | ((x.real == y.real) & (x.imag > y.imag))
+        numbers = ~(xp.isnan(xp.imag(x)) | xp.isnan(xp.imag(y)))
+        return ((xp.real(x) > xp.real(y)) & numbers) | ((xp.real(x) == xp.real(y)) & (xp.imag(x) > xp.imag(y)))
 
     def reaches(self, x: Any, y: Any) -> Any:
         """Whether x comes after y or is equal."""
         xp = self.xp
-        numbers = ~(xp.isnan(x.imag) | xp.isnan(y.imag))
-        return ((x.real > y.real) & numbers) | ((x.real == y.real) & (x.imag >= y.imag))
+        numbers = ~(xp.isnan(xp.imag(x)) | xp.isnan(xp.imag(y)))
+        return ((xp.real(x) > xp.real(y)) & numbers) | ((xp.real(x) == xp.real(y)) & (xp.imag(x) >= xp.imag(y)))
 
     def maximum(self, x: Any, y: Any) -> Any:
         """Return the larger complex number, the first NaN if there is one."""
@@ -80,7 +80,7 @@ class ArrayFunctions:
         """Raise to a complex power; of 0 it is 0 where the exponent's real part is positive, 1 at 0, else NaN."""
         xp = self.xp
         zero = x == 0
-        of_zero = xp.where(y.real > 0, xp.zeros_like(x), xp.full_like(x, _NAN))
+        of_zero = xp.where(xp.real(y) > 0, xp.zeros_like(x), xp.full_like(x, _NAN))
         raised = xp.where(zero, of_zero, xp.pow(xp.where(zero, xp.ones_like(x), x), y))
         return xp.where(y == 0, xp.ones_like(x), raised)
 
@@ -88,12 +88,81 @@ class ArrayFunctions:
         """Compute z / |z|: 0 at 0, a unit where one part is infinite."""
         xp = self.xp
         nan = xp.full_like(z, _NAN)
-        size = xp.hypot(z.real, z.imag)
-        far = xp.isinf(z.real), xp.isinf(z.imag)
-        ends = (xp.where(f, xp.sign(part), 0.0) for f, part in zip(far, (z.real, z.imag), strict=True))
+        parts = xp.real(z), xp.imag(z)
+        size = xp.hypot(*parts)
+        far = xp.isinf(parts[0]), xp.isinf(parts[1])
+        ends = (xp.where(f, xp.sign(part), 0.0) for f, part in zip(far, parts, strict=True))
         directed = xp.where(far[0] & far[1], nan, self.complex(*ends))
-        plain = xp.where(xp.isnan(size), nan, self.complex(z.real / size, z.imag / size))
+        plain = xp.where(xp.isnan(size), nan, self.complex(parts[0] / size, parts[1] / size))
         return xp.where(z == 0, xp.zeros_like(z), xp.where(far[0] | far[1], directed, plain))
+
+    def exp2(self, z: Any) -> Any:
+        """Raise 2 to a complex power."""
+        xp = self.xp
+        return xp.exp(self.complex(xp.real(z) * math.log(2), xp.imag(z) * math.log(2)))
+
+    def reciprocal(self, z: Any) -> Any:
+        """Compute 1 / z; NaN at 0."""
+        return self.xp.where(z == 0, self.xp.full_like(z, _NAN), 1 / z)
+
+    def of_complex_numbers(self) -> Mapping[str, Callable[..., Any]]:
+        """Return the functions of complex numbers, by the names of scalar ops."""
+        return {
+            "maximum": self.maximum,
+            "minimum": self.minimum,
+            "sign": self.sign,
+            "pow": self.power,
+            "exp2": self.exp2,
+            "reciprocal": self.reciprocal,
+            "gt": self.above,
+            "ge": self.reaches,
+            "lt": lambda x, y: self.above(y, x),
+            "le": lambda x, y: self.reaches(y, x),
+        }
+
+    # Integers of one dtype
+
+    def integer_division(self, divide: Callable[..., Any], signed: bool, negate: bool) -> Callable[..., Any]:
+        """Return an integer division that the machine cannot refuse: by zero it is 0, by -1 it is done by hand.
+
+        The smallest integer divided by -1 overflows, on which some processors trap as on a division by zero.
+        """
+        xp = self.xp
+
+        def of_unsigned(a: Any, b: Any) -> Any:
+            zero = b == 0
+            return xp.where(zero, xp.zeros_like(a), divide(a, xp.where(zero, xp.ones_like(b), b)))
+
+        def of_signed(a: Any, b: Any) -> Any:
+            zero, minus = b == 0, b == -1
+            result = divide(a, xp.where(zero | minus, xp.ones_like(b), b))
+            by_minus = xp.negative(a) if negate else xp.zeros_like(a)
+            return xp.where(zero, xp.zeros_like(a), xp.where(minus, by_minus, result))
+
+        return of_signed if signed else of_unsigned
+
+    def left_shift(self, bits: int) -> Callable[..., Any]:
+        """Return a shift to the left; by the width or more, or by a negative number, it is 0."""
+        xp = self.xp
+
+        def shift(a: Any, b: Any) -> Any:
+            inside = (b >= 0) & (b < bits)
+            shifted = xp.bitwise_left_shift(a, xp.where(inside, b, xp.zeros_like(b)))
+            return xp.where(inside, shifted, xp.zeros_like(a))
+
+        return shift
+
+    def right_shift(self, bits: int, signed: bool) -> Callable[..., Any]:
+        """Return a shift to the right, keeping the sign; by the width or more it is the sign, 0 or -1."""
+        xp = self.xp
+
+        def shift(a: Any, b: Any) -> Any:
+            inside = (b >= 0) & (b < bits)
+            shifted = xp.bitwise_right_shift(a, xp.where(inside, b, xp.zeros_like(b)))
+            far = xp.where(a < 0, xp.full_like(a, -1), xp.zeros_like(a)) if signed else xp.zeros_like(a)
+            return xp.where(inside, shifted, far)
+
+        return shift
 
     # Special functions of real numbers, with SciPy's values at poles and infinities
 

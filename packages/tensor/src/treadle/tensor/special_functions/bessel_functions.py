@@ -117,8 +117,16 @@ def _mean(f: Elemwise, v: TensorVariable, x: TensorVariable, sign_above: int) ->
     return mul(0.5, (add if sign_above > 0 else sub)(f(sub(v, 1), x), f(add(v, 1), x)))
 
 
+def _scaled_first_kind(order: float, x: TensorVariable) -> TensorVariable:
+    """Return the scaled function of the first kind, which the integral does not give at infinity."""
+    far = eq(abs_(x), inf)
+    return switch(far, 0.0, _integral("ive", order, switch(far, 1.0, x)))
+
+
 def _of_order_zero_or_one(name: str, slope: Callable[..., TensorVariable], **traits: Any) -> Elemwise:
-    expansion = partial(_integral, name[0] + ("ve" if name[2:] else "v"), float(name[1]))
+    expansion: Any = partial(_integral, name[0] + ("ve" if name[2:] else "v"), float(name[1]))
+    if name in {"i0e", "i1e"}:
+        expansion = partial(_scaled_first_kind, float(name[1]))
     pullback = scaled_by(slope)
     return elementwise(
         name=name, nin=1, impl=of_scipy(name), dtypes=double_first, pullback=pullback, expansion=expansion, **traits

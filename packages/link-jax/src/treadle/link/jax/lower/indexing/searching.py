@@ -9,20 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from treadle.graph import Unsupported
-from treadle.link.jax.table import JAX, Checked, Lowered
-from treadle.tensor import BinCount, CheckMask, Nonzero, RowOrder, SearchSorted, TensorNode
-
-
-@JAX.register(CheckMask)
-def check_mask(op: CheckMask, node: TensorNode) -> Lowered:
-    """Lower to the mask, flagged where its lengths are not as wanted."""
-    batch = node.inputs[0].type.ndim - (len(node.inputs) - 1)
-
-    def run(mask: jax.Array, *lengths: jax.Array | np.ndarray) -> Checked[jax.Array]:
-        wrong = [jnp.asarray(m) != n for n, m in zip(mask.shape[batch:], lengths, strict=True)]
-        return Checked(mask, jnp.stack(wrong).any() if wrong else None)
-
-    return run
+from treadle.link.jax.table import JAX, Lowered
+from treadle.tensor import BinCount, Nonzero, RowOrder, SearchSorted, TensorNode
 
 
 @JAX.register(Nonzero)

@@ -1,21 +1,13 @@
-"""Join and ranges on JAX."""
+"""Ranges on JAX."""
 
 from __future__ import annotations
 
-import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
 from treadle.link.jax.casting import convert
 from treadle.link.jax.table import JAX, Array, Lowered
-from treadle.tensor import ARange, Join, TensorNode, range_length
-
-
-@JAX.register(Join)
-def join(op: Join, node: TensorNode) -> Lowered:
-    """Lower to a concatenation in the result's dtype."""
-    out = node.outputs[0].type
-    return lambda *tensors: jnp.concatenate([convert(x, out.dtype) for x in tensors], axis=op.axis)
+from treadle.tensor import ARange, TensorNode, range_length
 
 
 @JAX.register(ARange)

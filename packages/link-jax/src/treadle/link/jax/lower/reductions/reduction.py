@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import jax
@@ -10,8 +9,8 @@ import jax.numpy as jnp
 
 from treadle.graph import Apply
 from treadle.link.jax.casting import convert, widened
-from treadle.link.jax.table import JAX, Lowered
-from treadle.tensor import ArgReduction, Reduction, TensorNode
+from treadle.link.jax.table import JAX
+from treadle.tensor import Reduction
 
 
 def total(x: jax.Array, axes: tuple[int, ...], keepdims: bool = False) -> jax.Array:
@@ -46,20 +45,5 @@ def reduction(op: Reduction, node: Apply) -> Callable[[jax.Array], jax.Array]:
     def run(x: jax.Array) -> jax.Array:
         values = convert(x, op.acc_dtype)
         return convert(combine(values, op.axes) if op.axes else values, op.dtype)
-
-    return run
-
-
-@JAX.register(ArgReduction)
-def arg_reduction(op: ArgReduction, node: TensorNode) -> Lowered:
-    """Lower to jax.numpy's argmax or argmin over the axes, brought to the end and joined."""
-    search: Callable[..., jax.Array] = getattr(jnp, op.kind)
-
-    def run(x: jax.Array) -> jax.Array:
-        kept = [d for d in range(x.ndim) if d not in op.axes]
-        moved = jnp.transpose(x, (*kept, *op.axes))
-        sizes = moved.shape[: len(kept)]
-        flat = moved.reshape((*sizes, math.prod(moved.shape[len(kept) :])))
-        return convert(search(flat, axis=-1), "int64")
 
     return run

@@ -8,19 +8,7 @@ import torch
 
 from treadle.link.torch.programs.storage import SIGN_BIT
 from treadle.link.torch.table import TORCH, Checked, Flag, Lowered
-from treadle.tensor import BinCount, CheckMask, Nonzero, RowOrder, SearchSorted, TensorNode
-
-
-@TORCH.register(CheckMask)
-def check_mask(op: CheckMask, node: TensorNode) -> Lowered:
-    """Lower to the mask, flagged where its lengths are not as wanted."""
-    batch = node.inputs[0].type.ndim - (len(node.inputs) - 1)
-
-    def run(mask: torch.Tensor, *lengths: torch.Tensor) -> tuple[Flag, torch.Tensor]:
-        wrong = [length != n for n, length in zip(mask.shape[batch:], lengths, strict=True)]
-        return torch.stack(wrong).any() if wrong else None, mask
-
-    return Checked(run)
+from treadle.tensor import BinCount, Nonzero, RowOrder, SearchSorted, TensorNode
 
 
 @TORCH.register(Nonzero)

@@ -1,4 +1,4 @@
-"""Join, and ranges."""
+"""Ranges."""
 
 from __future__ import annotations
 
@@ -7,15 +7,7 @@ import torch
 from treadle.link.torch.device import device
 from treadle.link.torch.programs.storage import converter
 from treadle.link.torch.table import TORCH, Lowered
-from treadle.tensor import ARange, Join, TensorNode
-
-
-@TORCH.register(Join)
-def join(op: Join, node: TensorNode) -> Lowered:
-    """Lower to torch.cat."""
-    dtype = node.outputs[0].type.dtype
-    conversions = [converter(x.type.dtype, dtype) for x in node.inputs]
-    return lambda *xs: torch.cat([c(x) for x, c in zip(xs, conversions, strict=True)], dim=op.axis)
+from treadle.tensor import ARange, TensorNode
 
 
 @TORCH.register(ARange)

@@ -1,4 +1,4 @@
-"""Accumulations and linear recurrences."""
+"""Accumulations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 from treadle.graph import Apply
 from treadle.link.torch.programs.storage import SIGN_BIT, converter, kind, to_output_dtype, working
 from treadle.link.torch.table import TORCH
-from treadle.tensor import Accumulation, LinearRecurrence, tensors
+from treadle.tensor import Accumulation, tensors
 
 # Of truth values a sum is "or", a product "and".
 _OF_TRUTH = {"sum": "max", "prod": "min"}
@@ -43,28 +43,5 @@ def accumulation(op: Accumulation, node: Apply) -> Callable[[torch.Tensor], torc
         if flipped:
             return torch.bitwise_xor(_run(torch.bitwise_xor(values, SIGN_BIT), what, op.axis), SIGN_BIT)
         return last(to_output(_run(values, what, op.axis)))
-
-    return run
-
-
-@TORCH.register(LinearRecurrence)
-def linear_recurrence(op: LinearRecurrence, node: Apply) -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor]:
-    """Lower to doublings: after each, every element counts twice as many of those before it."""
-    half = tensors(node.outputs)[0].type.dtype == "float16"
-    axis = op.axis
-
-    def run(decay: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-        h = x.to(torch.float32) if half else x
-        n = x.shape[axis]
-        decays = decay.to(h.dtype)
-        step = 1
-        while step < n:
-            first, later = torch.narrow(h, axis, 0, step), torch.narrow(h, axis, step, n - step)
-            h = torch.cat([first, later + decays * torch.narrow(h, axis, 0, n - step)], dim=axis)
-            # Element t of `rest` is the product of the decays between t and t + step.
-            if 2 * step < n:
-                decays = torch.narrow(decays, axis, 0, n - 2 * step) * torch.narrow(decays, axis, step, n - 2 * step)
-            step = 2 * step
-        return h.to(torch.float16) if half else h
 
     return run

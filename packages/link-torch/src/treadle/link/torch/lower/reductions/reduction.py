@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
@@ -10,8 +9,8 @@ import torch
 
 from treadle.graph import Apply, Unsupported
 from treadle.link.torch.programs.storage import SIGN_BIT, converter, kind, to_output_dtype, working
-from treadle.link.torch.table import TORCH, Lowered
-from treadle.tensor import ArgReduction, Reduction, TensorNode, tensors
+from treadle.link.torch.table import TORCH
+from treadle.tensor import Reduction, tensors
 
 Reducer = Callable[..., torch.Tensor]
 
@@ -58,7 +57,8 @@ _REDUCERS: Mapping[str, Reducer] = MappingProxyType(
 )
 
 
-def _refuse_complex(dtype: str) -> None:
+def refuse_complex(dtype: str) -> None:
+    """Refuse to order complex numbers."""
     if kind(dtype) == "c":
         msg = "complex numbers have no order in PyTorch"
         raise Unsupported(msg, "compare their abs()")
@@ -74,7 +74,7 @@ def reduction(op: Reduction, node: Apply) -> Callable[[torch.Tensor], torch.Tens
         last = converter(acc, op.dtype)
         return lambda x: last(first(x))
     if op.kind in {"max", "min"}:
-        _refuse_complex(acc)
+        refuse_complex(acc)
     reduce = _REDUCERS.get(op.kind)
     if reduce is None:
         msg = f"the kind of reduction {op.kind!r} is unknown"
@@ -85,32 +85,5 @@ def reduction(op: Reduction, node: Apply) -> Callable[[torch.Tensor], torch.Tens
 
     def run(x: torch.Tensor) -> torch.Tensor:
         return last(to_output(reduce(first(x), axes, acc)))
-
-    return run
-
-
-@TORCH.register(ArgReduction)
-def arg_reduction(op: ArgReduction, node: TensorNode) -> Lowered:
-    """Lower to argmax and argmin over the axes joined into one; both take the first, and a NaN before all others."""
-    kind_of = node.inputs[0].type
-    dtype = kind_of.dtype
-    _refuse_complex(dtype)
-    search = torch.argmax if op.kind == "argmax" else torch.argmin
-    kept = [d for d in range(kind_of.ndim) if d not in op.axes]
-    order = [*kept, *op.axes]
-
-    def run(x: torch.Tensor) -> torch.Tensor:
-        if dtype == "bool":
-            x = x.to(torch.uint8)
-        elif dtype == "uint64":
-            x = torch.bitwise_xor(x, SIGN_BIT)
-        elif dtype == "float16":
-            x = x.to(torch.float32)
-        x = x.permute(order)
-        count = math.prod(x.shape[len(kept) :])
-        if count == 0:
-            msg = "there is no element to find"
-            raise ValueError(msg)
-        return search(x.reshape((*x.shape[: len(kept)], count)), dim=-1)
 
     return run

@@ -35,28 +35,6 @@ SCALARS.register("floor_div", {"f": lambda a, b: FUNCTIONS.float_divmod(a, b)[0]
 SCALARS.register("mod", {"f": lambda a, b: FUNCTIONS.float_divmod(a, b)[1]})
 
 
-def _integer_division(loops: Sequence[str], divide: TensorFunction, negate: bool) -> TensorFunction:
-    """Return an integer division that the machine cannot refuse: by zero it is 0, by -1 it is done by hand.
-
-    The smallest integer divided by -1 overflows, on which some processors trap as on a division by zero.
-    """
-    if loops[-1].startswith("u"):
-
-        def unsigned(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-            zero = b == 0
-            return torch.where(zero, torch.zeros_like(a), divide(a, torch.where(zero, torch.ones_like(b), b)))
-
-        return unsigned
-
-    def signed(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-        zero, minus = b == 0, b == -1
-        result = divide(a, torch.where(zero | minus, torch.ones_like(b), b))
-        by_minus = torch.neg(a) if negate else torch.zeros_like(a)
-        return torch.where(zero, torch.zeros_like(a), torch.where(minus, by_minus, result))
-
-    return signed
-
-
 def _unsigned_quotient(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """Return the quotient of uint64 bits, b not 0 (Warren, Hacker's Delight, 9-3).
 
@@ -76,15 +54,17 @@ def _unsigned_remainder(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 
 
 def _register_division(name: str, of_signed: TensorFunction, of_unsigned: TensorFunction, negate: bool) -> None:
-    SCALARS.register(name, {"i": ByDtypes(lambda loops: _integer_division(loops, of_signed, negate))})
-    SCALARS.register(name, {"u": ByDtypes(lambda loops: _integer_division(loops, of_unsigned, negate))})
+    division = FUNCTIONS.integer_division
+    # Short integers without a sign stand in wider ones with it.
+    SCALARS.register(name, {"i": ByDtypes(lambda loops: division(of_signed, not loops[-1].startswith("u"), negate))})
+    SCALARS.register(name, {"u": division(of_unsigned, signed=False, negate=negate)})
 
 
 _register_division("floor_div", lambda a, b: torch.div(a, b, rounding_mode="floor"), _unsigned_quotient, True)
 _register_division("mod", torch.remainder, _unsigned_remainder, False)
 
 
-_remainder = _integer_division(("uint64", "uint64"), _unsigned_remainder, negate=False)
+_remainder = FUNCTIONS.integer_division(_unsigned_remainder, signed=False, negate=False)
 SCALARS.register("gcd", {"i": lambda a, b: torch.abs(torch.gcd(a, b))})
 
 

@@ -15,13 +15,8 @@ SCALARS.register("imag", {"c": lambda z: z.imag.clone(), "biuf": torch.zeros_lik
 SCALARS.register("conj", {"c": torch.conj_physical, "iuf": torch.clone})
 SCALARS.register("complex", {"f": torch.complex})
 
-for _name in ("maximum", "minimum", "sign"):
-    SCALARS.register(_name, {"c": getattr(FUNCTIONS, _name)})
-SCALARS.register("pow", {"c": FUNCTIONS.power})
-SCALARS.register("gt", {"c": FUNCTIONS.above})
-SCALARS.register("ge", {"c": FUNCTIONS.reaches})
-SCALARS.register("lt", {"c": lambda a, b: FUNCTIONS.above(b, a)})
-SCALARS.register("le", {"c": lambda a, b: FUNCTIONS.reaches(b, a)})
+for _name, _function in FUNCTIONS.of_complex_numbers().items():
+    SCALARS.register(_name, {"c": _function})
 
 
 # PyTorch's own sums multiply one operand by a factor, which makes NaN of infinite parts and loses signs of zeros.
@@ -34,12 +29,6 @@ def _by_parts(function: TensorFunction) -> TensorFunction:
 SCALARS.register("add", {"c": _by_parts(torch.add)})
 SCALARS.register("sub", {"c": _by_parts(torch.sub)})
 SCALARS.register("neg", {"c": _by_parts(torch.neg)})
-
-
-@SCALARS.function("reciprocal", kinds="c")
-def reciprocal(z: torch.Tensor) -> torch.Tensor:
-    """Compute 1 / z; NaN at 0."""
-    return torch.where(z == 0, torch.full_like(z, complex(math.nan, math.nan)), torch.reciprocal(z))
 
 
 # What PyTorch has for real numbers only, from the parts.
@@ -65,7 +54,6 @@ def log1p(z: torch.Tensor) -> torch.Tensor:
     return torch.complex(torch.log(torch.hypot(moved, z.imag)), torch.atan2(z.imag, moved))
 
 
-SCALARS.register("exp2", {"c": lambda z: torch.exp(_scaled(z, math.log(2)))})
 SCALARS.register("log2", {"c": lambda z: _scaled(torch.log(z), 1 / math.log(2))})
 SCALARS.register("round_half_to_even", {"c": lambda z: torch.complex(torch.round(z.real), torch.round(z.imag))})
 for _name in ("sin", "cos", "tan", "sinh", "cosh", "tanh"):

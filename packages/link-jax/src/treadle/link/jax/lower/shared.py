@@ -1,0 +1,58 @@
+"""The rules that JAX shares with other libraries (`treadle.tensor.ArrayRules`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from treadle.link.jax.casting import convert
+from treadle.link.jax.lower.reductions.reduction import total
+from treadle.link.jax.table import JAX, Checked, Flag, Function, Results
+from treadle.tensor import ArrayRules, LinearRecurrence, enter_array_rules
+
+
+class _Functions:
+    """JAX's functions by the standard's names: those of lax where they trace faster."""
+
+    permute_dims = staticmethod(lax.transpose)
+    squeeze = staticmethod(lax.squeeze)
+    expand_dims = staticmethod(lax.expand_dims)
+    reshape = staticmethod(lax.reshape)
+    broadcast_to = staticmethod(jnp.broadcast_to)
+    concat = staticmethod(jnp.concatenate)
+    stack = staticmethod(jnp.stack)
+    any = staticmethod(jnp.any)
+    logical_not = staticmethod(jnp.logical_not)
+    argmax = staticmethod(jnp.argmax)
+    argmin = staticmethod(jnp.argmin)
+    diagonal = staticmethod(jnp.diagonal)
+
+
+class _Rules(ArrayRules):
+    """The rules, with what differs on JAX. Lengths are NumPy's numbers."""
+
+    def converter(self, source: str, target: str) -> Callable[[jax.Array], jax.Array]:
+        return partial(convert, dtype=target)
+
+    def lengths(self, values: Sequence[np.ndarray]) -> tuple[int, ...]:
+        return tuple(int(n) for n in values)
+
+    def total(self, x: jax.Array, axes: tuple[int, ...], dtype: str) -> jax.Array:
+        return total(x, axes)
+
+    def checked(self, run: Callable[..., tuple[Flag, Results]]) -> Function:
+        def flagged(*values: jax.Array) -> Checked[Results]:
+            failed, results = run(*values)
+            return Checked(results, failed)
+
+        return flagged
+
+
+_RULES = _Rules(_Functions)
+# A linear recurrence is an associative scan there.
+enter_array_rules(JAX, lambda: _RULES, LinearRecurrence)

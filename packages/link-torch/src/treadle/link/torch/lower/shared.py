@@ -1,0 +1,82 @@
+"""The rules that PyTorch shares with other libraries (`treadle.tensor.ArrayRules`), on stored tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from treadle.link.torch.lower.reductions.reduction import refuse_complex, total
+from treadle.link.torch.programs.storage import SIGN_BIT, Convert, converter, to_output_dtype
+from treadle.link.torch.table import TORCH, Checked, Flag, Lowered, Results
+from treadle.tensor import ArgReduction, ArrayRules, TensorNode, enter_array_rules
+
+
+class _Functions:
+    """PyTorch's functions by the standard's names."""
+
+    permute_dims = staticmethod(torch.permute)
+    reshape = staticmethod(torch.reshape)
+    concat = staticmethod(torch.cat)
+    stack = staticmethod(torch.stack)
+    any = staticmethod(torch.any)
+    logical_not = staticmethod(torch.logical_not)
+    argmax = staticmethod(torch.argmax)
+    argmin = staticmethod(torch.argmin)
+    diagonal = staticmethod(torch.diagonal)
+
+    @staticmethod
+    def squeeze(x: torch.Tensor, axis: Sequence[int]) -> torch.Tensor:
+        for d in reversed(axis):
+            x = x.select(d, 0)
+        return x
+
+    @staticmethod
+    def expand_dims(x: torch.Tensor, axis: Sequence[int]) -> torch.Tensor:
+        for at in axis:
+            x = x.unsqueeze(at)
+        return x
+
+    @staticmethod
+    def broadcast_to(x: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
+        for n in shape:
+            # PyTorch takes -1 for "as it is".
+            if n < 0:
+                msg = "a length must be 0 or more"
+                raise ValueError(msg)
+        return x.expand(shape)
+
+
+class _Rules(ArrayRules):
+    """The rules, with what differs on PyTorch. Lengths are Python integers, or symbolic ones, already."""
+
+    def converter(self, source: str, target: str) -> Convert:
+        return converter(source, target)
+
+    def lengths(self, values: Sequence[Any]) -> Sequence[int]:
+        return values
+
+    def total(self, x: torch.Tensor, axes: tuple[int, ...], dtype: str) -> torch.Tensor:
+        return to_output_dtype(dtype)(total(x, axes, dtype))
+
+    def checked(self, run: Callable[..., tuple[Flag, Results]]) -> Checked:
+        return Checked(run)
+
+    def copied(self, x: torch.Tensor) -> torch.Tensor:
+        return x.clone()
+
+    def comparable(self, dtype: str) -> Convert:
+        if dtype == "uint64":
+            return lambda x: torch.bitwise_xor(x, SIGN_BIT)
+        wide = {"bool": torch.uint8, "float16": torch.float32}.get(dtype)
+        return super().comparable(dtype) if wide is None else lambda x: x.to(wide)
+
+    def arg_reduction(self, op: ArgReduction, node: TensorNode) -> Lowered:
+        refuse_complex(node.inputs[0].type.dtype)
+        lowered: Lowered = super().arg_reduction(op, node)
+        return lowered
+
+
+_RULES = _Rules(_Functions)
+enter_array_rules(TORCH, lambda: _RULES)
