@@ -37,7 +37,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "ops.md"
 ACCURACY = ROOT / "docs" / "accuracy.tsv"
 # Backends with a table of scalar ops of their own, and the heading of each. The virtual machine runs every op.
-TABLES = {"c": "C", "numba": "Numba", "jax": "JAX", "pytorch": "PyTorch"}
+TABLES = {"c": "C", "numba": "Numba", "jax": "JAX", "pytorch": "PyTorch", "array_api": "array API"}
 LIBRARIES = (np, np.linalg, scipy.special, np.fft, scipy.signal)
 # Public functions that are not functions of tensors: what backends, rules and tools use.
 TOOLS = {

@@ -87,6 +87,7 @@ BACKEND_OF = {
     "NUMBA": "link.numba",
     "JAX": "link.jax",
     "PYTORCH": "link.torch",
+    "ARRAY_API": "link.array_api",
 }
 
 
@@ -99,6 +100,7 @@ BACKEND_OF = {
     "mode:NUMBA",
     "mode:JAX",
     "mode:PYTORCH",
+    "mode:ARRAY_API",
     "M3",
     "M4",
     "M5",
@@ -127,6 +129,7 @@ def test_named_mode_makes_one_program_of_the_graph_on_its_backend(name: str) -> 
     "linker:numba",
     "linker:jax",
     "linker:pytorch",
+    "linker:array_api",
 )
 def test_names_of_linkers_stand_for_those_of_their_backends() -> None:
     kinds: dict[str, tuple[str, ...]] = {
@@ -137,6 +140,7 @@ def test_names_of_linkers_stand_for_those_of_their_backends() -> None:
         "NumbaLinker": ("numba",),
         "JAXLinker": ("jax",),
         "TorchLinker": ("pytorch",),
+        "ArrayAPILinker": ("array_api",),
     }
     for kind, names in kinds.items():
         for name in names:

@@ -183,10 +183,10 @@ def test_mode_has_a_linker_and_an_optimizer() -> None:
 
 LINKERS = (
     *("py", "vm", "vm_nogc", "c", "c|py", "c|py_nogc", "cvm", "cvm_nogc"),
-    *("numba", "jax", "pytorch", "auto"),
+    *("numba", "jax", "pytorch", "array_api", "auto"),
 )
 MODES = (
-    *("FAST_RUN", "FAST_COMPILE", "C", "CVM", "VM", "NUMBA", "JAX", "PYTORCH"),
+    *("FAST_RUN", "FAST_COMPILE", "C", "CVM", "VM", "NUMBA", "JAX", "PYTORCH", "ARRAY_API"),
     *("DebugMode", "NanGuardMode", "MonitorMode", "Mode"),
 )
 
@@ -203,6 +203,7 @@ MODES = (
     "mode:NUMBA",
     "mode:JAX",
     "mode:PYTORCH",
+    "mode:ARRAY_API",
     "mode:DebugMode",
     "mode:NanGuardMode",
     "mode:MonitorMode",
@@ -234,6 +235,7 @@ def test_every_named_mode_computes(name: str) -> None:
     "linker:numba",
     "linker:jax",
     "linker:pytorch",
+    "linker:array_api",
     "linker:auto",
 )
 def test_every_documented_linker_computes(name: str) -> None:

@@ -26,12 +26,17 @@ MOST = {
 NONE = set[str]()
 TRACED = {"values": FEW, "scalars": {"float64"}, "rewritten": NONE, "second": NONE}
 BY_KIND = {
+    # Nothing is compiled, and the graphs are the virtual machine's: what its rules compute is checked.
+    "array_api": {"values": {"float64"}, "other": NONE},
     "c": {"values": MOST, "first": {"float64"}, "second": NONE, "rewritten": {"float64"}, "known": NONE},
     "cvm": {"values": {"float64"}, "other": NONE},
     "jax": {**TRACED, "first": NONE, "known": NONE},
     "numba": {"values": FEW, "scalars": {"float64"}, "other": NONE},
     "pytorch": TRACED,
 }
+
+# Families whose rules differ by dtype in the backend of the array API.
+BY_DTYPE = {"arithmetic", "comparison", "complex", "indexing", "logic", "reduction"}
 
 # Graphs of linear algebra are large: the compilers that take longer check them in real double only.
 TRACING = {"jax", "numba", "pytorch"}
@@ -45,6 +50,8 @@ def _dtypes(backend: str, check: Check) -> set[str] | None:
     """Return the dtypes that a check runs at without -m slow; None for all."""
     chosen = BY_KIND.get(backend, {})
     dtypes = chosen.get(check.kind, chosen.get("other"))
+    if backend == "array_api" and check.kind == "values" and check.family in BY_DTYPE:
+        return FEW
     if check.family in LINALG and backend in TRACING:
         return {"float64"} if dtypes is None else dtypes & {"float64"}
     if check.dtype in {"int64", "complex128"} and check.family in IN_DOUBLE and backend in TRACING:

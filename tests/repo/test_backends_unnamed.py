@@ -17,7 +17,8 @@ TABLE = ROOT / "packages/config/src/treadle/config/owners.py"
 
 def forbidden() -> re.Pattern[str]:
     """Return the pattern that no core package may match: names of linkers, modules and libraries of backends."""
-    names = {*LINKER_REQUIREMENTS, *BACKENDS.libraries(), "torch", "link-c", "treadle.link.c"} - {"c"}
+    # The array API is a standard, which treadle.tensor follows itself.
+    names = {*LINKER_REQUIREMENTS, *BACKENDS.libraries(), "torch", "link-c", "treadle.link.c"} - {"c", "array_api"}
     return re.compile(rf"(?<![\w.])({'|'.join(map(re.escape, sorted(names)))})(?![\w.])", re.IGNORECASE)
 
 

@@ -19,7 +19,7 @@ ALL = distributions()
 NOT_TO_IMPORT = {
     "compile": {
         *("tensor", "linalg", "neural", "optimize", "random", "signal", "sparse-tensors", "pytensor-surface"),
-        *("link-c", "link-jax", "link-numba", "link-torch"),
+        *("link-array-api", "link-c", "link-jax", "link-numba", "link-torch"),
     },
 }
 

@@ -77,6 +77,7 @@ SUITES = {
     "link-torch": Suite(
         ("tests/link_torch",), ("tests/link_torch/test_table.py", "tests/link_torch/test_program.py"), needs_torch=True
     ),
+    "link-array-api": Suite(("tests/link_array_api",), ("tests/link_array_api/test_program.py",)),
     "compile": Suite(
         ("tests/compile", "tests/concurrency", "tests/scale_out"),
         ("tests/compile/test_function.py", "tests/compile/test_options.py", "tests/compile/test_evaluation.py"),

@@ -49,6 +49,7 @@ MODULES: Mapping[str, str] = {
     "treadle.link.numba": "The Numba backend",
     "treadle.link.jax": "The JAX backend",
     "treadle.link.torch": "The PyTorch backend",
+    "treadle.link.array_api": "The array API backend",
     "treadle.testing": "Records and the contract of backends",
     "treadle.scalar": "Scalars, as PyTensor names them",
     "treadle.as_pytensor": "Programs of PyTensor",

@@ -9,7 +9,7 @@ from types import MappingProxyType
 # Packages, without the namespace that all have in common.
 _PACKAGES = (
     *("cache", "compile", "config", "graph", "kernels", "named", "rewrite", "sparse", "surface", "tensor", "testing"),
-    *("link.c", "link.jax", "link.numba", "link.torch", "link.vm"),
+    *("link.array_api", "link.c", "link.jax", "link.numba", "link.torch", "link.vm"),
 )
 
 # The distributions.
@@ -25,7 +25,7 @@ DISTRIBUTIONS = (
         "as-pytensor",
     ),
     *("tensor", "linalg", "named-tensors", "neural", "optimize", "random", "signal", "sparse-tensors"),
-    *("link-c", "link-numba", "link-jax", "link-torch", "link-testing"),
+    *("link-c", "link-numba", "link-jax", "link-torch", "link-array-api", "link-testing"),
 )
 
 # The modules that distributions beside tensor bring to `treadle.tensor`, with names of it besides.
@@ -51,6 +51,7 @@ _BY_EXTRA = (
     ("numba", ("numba",), ()),
     ("jax", ("jax",), ()),
     ("torch", ("pytorch",), ()),
+    ("array-api", ("array_api",), ()),
 )
 
 _BY_OWNER = (
@@ -95,6 +96,7 @@ _BY_OWNER = (
             "cmodule__preload_cache cmodule__debug gcc__timeout c__support_libraries"
         ),
     ),
+    ("link-array-api", "array_api__namespace array_api__device array_api__device_outputs"),
     ("link-jax", "jax__device_outputs jax__static_values"),
     ("link-numba", "numba__fastmath numba__cache numba__parallel numba__parallel_minsize numba__threads"),
     ("link-torch", "torch__compile torch__device torch__device_outputs torch__unroll"),

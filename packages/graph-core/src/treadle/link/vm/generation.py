@@ -144,6 +144,7 @@ def generate(
     copy: Callable[[Any], Any] | None = None,
     shares: bool = False,
     texts: Mapping[Apply, str] = MappingProxyType({}),
+    value_of: Callable[[Variable], Value] = fixed_value,
 ) -> Listing:
     """Write and compile the function that runs the graph.
 
@@ -164,6 +165,8 @@ def generate(
         Whether outputs may share memory with inputs, constants and each other: no output is copied then.
     texts
         Expressions to write in place of calls, with ``{0}`` for the first input.
+    value_of
+        Returns the value of a variable that is neither given nor computed, in the form that the callables take.
 
     Notes
     -----
@@ -178,7 +181,7 @@ def generate(
     computed = {out for node in order for out in node.outputs}
     for i, var in enumerate(v for v in fgraph.variables if v not in names and v not in computed):
         names[var] = f"c{i}"
-        scope[f"c{i}"] = fixed_value(var)
+        scope[f"c{i}"] = value_of(var)
     for i, var in enumerate(out for node in order for out in node.outputs):
         names[var] = f"v{i}"
     steps = {f"f{i}": node for i, node in enumerate(order)}

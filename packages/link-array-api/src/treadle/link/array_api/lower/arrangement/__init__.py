@@ -1,0 +1,1 @@
+"""Rules for ops of `treadle.tensor.arrangement`, a module for each family."""

@@ -1,0 +1,1 @@
+"""Rules for ops of `treadle.tensor.joins`, a module for each family."""

@@ -1,0 +1,1 @@
+"""Rules for ops of `treadle.tensor.loops`, a module for each family."""
