@@ -183,7 +183,7 @@ class _Printer:
         comparison, step = ("<", f"{name} += {loop.step}") if loop.step > 0 else (">", f"{name} -= {-loop.step}")
         step = {1: f"{name}++", -1: f"{name}--"}.get(loop.step, step)
         head = f"for ({first}; {name} {comparison} {bound}; {step}) {{"
-        pragma = ["#pragma omp simd"] if loop.independent else []
+        pragma = [f"#pragma omp simd{_reductions(loop.body)}"] if loop.independent else []
         return [*pragma, head, *self.block(loop.body, 1), "}"]
 
     def _assigned(self, loop: For) -> bool:
@@ -317,6 +317,24 @@ def _float(value: float) -> str:
     if math.isinf(value):
         return f"({'-' if value < 0 else ''}(double)INFINITY)"
     return f"({value!r})" if math.copysign(1, value) < 0 else repr(value)
+
+
+def _reductions(body: Sequence[Statement]) -> str:
+    """Return the clauses for integers that the steps of a loop add up, or take the extremes of."""
+    clauses = []
+    for statement in body:
+        if not isinstance(statement, Assign) or statement.value.kind != "int64":
+            continue
+        value, name = statement.value, statement.name
+        if isinstance(value, Binary) and value.operator == "+" and value.left == Variable("int64", name):
+            clauses.append(f" reduction(+: {_named(name)})")
+        elif (
+            isinstance(value, Apply)
+            and value.function in {"min", "max"}
+            and value.arguments[0] == Variable("int64", name)
+        ):
+            clauses.append(f" reduction({value.function}: {_named(name)})")
+    return "".join(clauses)
 
 
 def _assigned_in(body: Sequence[Statement]) -> set[str]:

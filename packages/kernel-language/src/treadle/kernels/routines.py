@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.linalg import cython_blas, cython_lapack
 
+from treadle.config import lazy_module
 from treadle.kernels.errors import KernelError
+
+if TYPE_CHECKING:
+    from scipy.linalg import cython_blas, cython_lapack
+else:
+    cython_blas = lazy_module("scipy.linalg.cython_blas")
+    cython_lapack = lazy_module("scipy.linalg.cython_lapack")
 
 _LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class Comparison:
     """A condition of generated code."""
 
     text: str
@@ -52,17 +52,17 @@ class Length:
         """Return the product."""
         return self._with("*", other)
 
-    def __lt__(self, other: Length | int) -> Condition:
+    def __lt__(self, other: Length | int) -> Comparison:
         """Return the condition that it is smaller."""
-        return Condition(f"{self} < {other}")
+        return Comparison(f"{self} < {other}")
 
-    def __gt__(self, other: Length | int) -> Condition:
+    def __gt__(self, other: Length | int) -> Comparison:
         """Return the condition that it is larger."""
-        return Condition(f"{self} > {other}")
+        return Comparison(f"{self} > {other}")
 
-    def differs(self, other: Length | int) -> Condition:
+    def differs(self, other: Length | int) -> Comparison:
         """Return the condition that it is another number."""
-        return Condition(f"{self} != {other}")
+        return Comparison(f"{self} != {other}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class Site(ABC):
         """Return a pointer to working memory for a number of elements, which lasts for the node."""
 
     @abstractmethod
-    def stop_if(self, condition: Condition, status: Status = SHAPE) -> None:
+    def stop_if(self, condition: Comparison, status: Status = SHAPE) -> None:
         """Write that the node fails where a condition holds."""
 
     @abstractmethod

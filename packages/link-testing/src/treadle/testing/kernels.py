@@ -11,7 +11,7 @@ import treadle.tensor as tt
 from treadle.compile import function
 from treadle.graph import Apply, Op, static_op
 from treadle.kernels import TABLE, Kernel, Site, kernel
-from treadle.kernels.common import copied
+from treadle.kernels.blocks import copied
 from treadle.kernels.language import OK, Pointer, int64
 from treadle.tensor import TensorType
 from treadle.testing.errors import ContractError

@@ -101,7 +101,9 @@ def _room(code: str, count: str) -> Intrinsic:
 
     def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
         element = context.get_data_type(TYPES[code])
-        place = cgutils.alloca_once(builder, ir.ArrayType(element, int(count)))
+        # Not by Numba's function, which would set all elements to 0.
+        with builder.goto_entry_block():
+            place = builder.alloca(ir.ArrayType(element, int(count)))
         return builder.bitcast(place, context.get_value_type(kind))
 
     return _primitive(write, kind, types.int64)

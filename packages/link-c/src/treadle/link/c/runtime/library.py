@@ -30,7 +30,6 @@ from treadle.link.c.runtime.reductions.accumulation import ACCUMULATIONS, accumu
 from treadle.link.c.runtime.reductions.fused_reduction import FUSED
 from treadle.link.c.runtime.reductions.normalization import NORMALIZATION, normalizer
 from treadle.link.c.runtime.reductions.reduction import DRIVER, KINDS, arg_reducer, reducer
-from treadle.link.c.runtime.searching import SEARCHING, row_order, search
 from treadle.link.c.runtime.shapes import SHAPES
 from treadle.link.c.runtime.sorting import SORTING, back_from_key, key_of, position_sorter, selector, sorter
 from treadle.link.c.runtime.threads import shared_among_threads
@@ -59,7 +58,7 @@ class Library:
         texts: dict[str, str] = {
             **CORE, **CALLS, **GAMMA_FUNCTIONS, **INVERSE_ERROR_FUNCTIONS, **scalar_helpers(), **DRIVER, **FUSED,
             **PRODUCT, **INDEXING, **LOOPS, **NORMALIZATION,
-            **SEARCHING, **SHAPES, **SORTING, **SPECIAL, **USERS, **LANGUAGE,
+            **SHAPES, **SORTING, **SPECIAL, **USERS, **LANGUAGE,
             "tr_f64s tr_f32s": VECTOR_TYPES,
         }  # fmt: skip
         HELPERS.refuse_names_of(texts)
@@ -92,8 +91,6 @@ class Library:
             "tr_place": placing,
             "tr_add": adding,
             "tr_add_points": adding_points,
-            "tr_search": search,
-            "tr_row_order": row_order,
         }
 
     def find(self, name: str) -> tuple[str, str] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from treadle.kernels import Condition, Given, Length, Site, Specialised, Status, stored_type
+from treadle.kernels import Comparison, Given, Length, Site, Specialised, Status, stored_type
 from treadle.link.c.conventions.dtypes import CTYPES, CType, loaded
 from treadle.link.c.conventions.lapack import routine_pointer
 from treadle.link.c.runtime.kernels import KERNELS
@@ -83,7 +83,7 @@ class CSite(Site):
         """Return working memory."""
         return self._made(self.unit.scratch(), dtype, [count]).pointer
 
-    def stop_if(self, condition: Condition, status: Status = Status.SHAPE) -> None:
+    def stop_if(self, condition: Comparison, status: Status = Status.SHAPE) -> None:
         """Write that the program ends where a condition holds."""
         self.unit.call(f"({condition.text}) ? TR_{'LENGTH' if status is Status.VALUE else status.name} : 0")
 

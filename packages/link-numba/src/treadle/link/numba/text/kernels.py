@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from treadle.kernels import (
-    Condition,
+    Comparison,
     Given,
     Length,
     Site,
@@ -105,7 +105,7 @@ class NumbaSite(Site):
         value = self.writer.allocate([self.writer.let(str(count), "n")], STORAGES[dtype])
         return Given(dtype, -1, f"as_{memory_code(dtype)}({value.address})")
 
-    def stop_if(self, condition: Condition, status: Status = Status.SHAPE) -> None:
+    def stop_if(self, condition: Comparison, status: Status = Status.SHAPE) -> None:
         """Write that the program stops where a condition holds."""
         self.writer.stop_if(condition.text, int(status))
 

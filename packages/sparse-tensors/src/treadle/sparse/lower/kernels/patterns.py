@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.kernels import TABLE, Site, kernel
-from treadle.kernels.common import cleared, copied
+from treadle.kernels.blocks import cleared, copied
 from treadle.kernels.language import OK, SHAPE, Pointer, Vector, int32
 from treadle.sparse.kernels.patterns import CombinedPattern, ProductPattern, TransposedPattern
 from treadle.sparse.lower.kernels.products import sparse_check

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from treadle.kernels import TABLE, Site, kernel
-from treadle.kernels.common import cleared
+from treadle.kernels.blocks import cleared
 from treadle.kernels.language import OK, SHAPE, Matrix, Number, Pointer, Vector, convert, independent, int32
 from treadle.sparse.kernels.lines import Densified, LineOfEntry
 from treadle.sparse.kernels.patterns import Sampled, SampledSparseProduct

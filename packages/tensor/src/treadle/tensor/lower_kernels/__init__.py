@@ -1,0 +1,5 @@
+"""Kernels of the ops of tensor, and rules for all compiling backends: importing the modules registers them."""
+
+from treadle.tensor.lower_kernels.indexing import searching
+
+__all__ = ["searching"]
