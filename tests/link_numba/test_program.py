@@ -180,6 +180,25 @@ def test_text_grows_with_the_graph_however_many_values_are_alive(link: Link) -> 
     np.testing.assert_allclose(results[3], np.float32(0.5) * np.float32(0.1) + np.float32(0.5), rtol=1e-6)
 
 
+def test_equal_loops_of_unrolled_groups_are_compiled_once(link: Link) -> None:
+    def compiled(groups: int) -> tuple[int, int]:
+        x, y = tt.dvector("x"), tt.dvector("y")
+        scales = [tt.dscalar(f"scale{i}") for i in range(groups)]
+        total: Any = 0.0
+        for scale in scales:
+            total = total + (tt.tanh(x * scale) - y).sum()
+        before = COMPILER.counts
+        program = link([x, y, *scales], [total])
+        after = COMPILER.counts
+        assert after.analysed == before.analysed
+        return program.source.count("\ndef part_"), program.source.count("def ")
+
+    parts, functions = compiled(20)
+    more_parts, more_functions = compiled(40)
+    assert more_parts <= 2 * parts
+    assert more_functions - more_parts == functions - parts
+
+
 def test_programs_run_without_the_interpreter_lock(link: Link) -> None:
     x = tt.dvector("x")
     program = link([x], [tt.sin(tt.exp(tt.sin(x))).sum()])
