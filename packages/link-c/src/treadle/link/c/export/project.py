@@ -35,6 +35,8 @@ def export_graph(fgraph: FunctionGraph, request: ExportRequest, directory: Path)
     if isinstance(toolchain, str):
         msg = f"export: {toolchain}."
         raise BackendUnavailableError(msg)
+    # The library has to stand for itself, in programs that need not have what this process has.
+    toolchain = toolchain.complete()
     TABLE.lower(fgraph.toposort(), check)
     name = request.name
     run = write_unit(fgraph)
@@ -98,10 +100,11 @@ def _refuse_pointers(unit: Unit) -> None:
 
 
 def _text(assembly: ExportAssembly, library: Library, name: str) -> str:
-    # aligned_alloc is part of C11: with an older standard, headers declare it only if asked to.
-    return f'#define _ISOC11_SOURCE 1\n#include "{name}.h"\n' + assembly.text(library).replace(
-        "int64_t treadle_init(const uintptr_t *P) {", "static int64_t treadle_init(const uintptr_t *P) {"
-    )
+    # aligned_alloc is part of C11: with an older standard, headers declare it only if asked to; and if they are asked
+    # for anything, they declare functions beyond the standard, such as lgamma_r, only if asked for these too.
+    return f'#define _DEFAULT_SOURCE 1\n#define _ISOC11_SOURCE 1\n#include "{name}.h"\n' + assembly.text(
+        library
+    ).replace("int64_t treadle_init(const uintptr_t *P) {", "static int64_t treadle_init(const uintptr_t *P) {")
 
 
 def _compile(toolchain: Toolchain, sources: Sequence[Path], target: Path) -> list[str]:
