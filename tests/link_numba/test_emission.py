@@ -12,8 +12,8 @@ import treadle.tensor as tt
 from treadle.graph import FunctionGraph
 from treadle.link.numba import NumbaLinker
 from treadle.link.numba.compiler import COMPILER
-from treadle.link.numba.text.emission import _lasting
 from treadle.link.numba.text.library import LIBRARY
+from treadle.link.numba.text.lifetimes import lasting_names
 from treadle.link.numba.text.unit import Unit, make_kernel
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def test_what_is_read_outside_of_its_block_lasts() -> None:
     text = "def f(a):\n    b = a\n    while a:\n        c = b\n        a = c\n    if b:\n        d = b\n    return d\n"
     (function,) = ast.parse(text).body
     assert isinstance(function, ast.FunctionDef)
-    assert _lasting(function) == {"a", "d"}
+    assert lasting_names(function) == {"a", "d"}
 
 
 def test_graphs_of_treadles_own_ops_need_no_frontend() -> None:

@@ -67,6 +67,7 @@ class UnitCompiler:
                     "routines/memory.py",
                     "compiler.py",
                     "text/emission.py",
+                    "text/lifetimes.py",
                     "text/translation.py",
                 )
             ]

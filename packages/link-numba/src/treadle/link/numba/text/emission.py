@@ -26,6 +26,7 @@ from numba.extending import _Intrinsic
 
 from treadle.link.numba.primitives import PRIMITIVES, TYPES
 from treadle.link.numba.routines.vector_math import VECTOR_MATH
+from treadle.link.numba.text.lifetimes import lasting_names
 from treadle.link.numba.text.unit import Unit
 
 Write = Callable[[ir.IRBuilder], ir.Value]
@@ -47,7 +48,6 @@ _COMPARISONS: dict[type, Callable[..., object]] = {
 }  # fmt: skip
 _OF_COMPLEX: dict[type, str] = {ast.Mult: "times", ast.Div: "over"}
 _REAL = {types.complex64: types.float32, types.complex128: types.float64}
-_BLOCKS = (ast.If, ast.For, ast.While)
 # The key, in Numba's result for a unit, of the name of the function that takes and returns plain values.
 _PLAIN = "treadle_plain"
 _EXTREMES = {"max": ">", "min": "<"}
@@ -143,7 +143,7 @@ class Emitter:
         self.target = target
         self.callees = callees
         names = [a.arg for a in function.args.args]
-        self._lasting = _lasting(function)
+        self._lasting = lasting_names(function)
         self._kinds: dict[str, NumbaType] = dict(zip(names, kinds, strict=True))
         self._values: dict[str, ir.Value] = {}
         self._places: dict[str, ir.Value] = {}
@@ -280,7 +280,7 @@ class Emitter:
         if not (isinstance(call, ast.Call) and _name(call.func) == "range" and 1 <= len(call.args) <= 3) or node.orelse:
             raise BeyondError(ast.dump(node))
         bounds = [self.value(a) for a in call.args[:2]]
-        step = ast.literal_eval(call.args[2]) if len(call.args) == 3 else 1
+        step = _known_step(call.args[2]) if len(call.args) == 3 else 1
         if any(b.kind != types.int64 for b in bounds):
             msg = "a range of other numbers than int64"
             raise BeyondError(msg)
@@ -537,33 +537,21 @@ def _declared(module: ir.Module, name: str, context: BaseContext, signature: Sig
     return cgutils.get_or_insert_function(module, kind, name)
 
 
+def _known_step(node: ast.expr) -> int:
+    """Return the step of a range, which has to be a number that is not 0."""
+    try:
+        step = ast.literal_eval(node)
+    except ValueError:
+        step = 0
+    if not isinstance(step, int) or step == 0:
+        raise BeyondError(ast.dump(node))
+    return step
+
+
 def _name(node: ast.expr) -> str:
     if not isinstance(node, ast.Name):
         raise BeyondError(ast.dump(node))
     return node.id
-
-
-def _lasting(function: ast.FunctionDef) -> set[str]:
-    """Return the names that need a place in memory: assigned twice, or read outside of the block that assigns them."""
-    assigned: dict[str, tuple[int, ...]] = {a.arg: () for a in function.args.args}
-    lasting: set[str] = set()
-    reads: list[tuple[str, tuple[int, ...]]] = []
-    pending: list[tuple[ast.AST, tuple[int, ...]]] = [(s, ()) for s in function.body]
-    while pending:
-        node, block = pending.pop()
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            reads.append((node.id, block))
-        elif isinstance(node, ast.Name):
-            if node.id in assigned:
-                lasting.add(node.id)
-            assigned[node.id] = block
-        for field, value in ast.iter_fields(node):
-            inner = block
-            if isinstance(node, _BLOCKS) and field in {"body", "orelse", "target"}:
-                inner = (*block, id(node.orelse if field == "orelse" else node.body))
-            pending += [(x, inner) for x in (value if isinstance(value, list) else [value]) if isinstance(x, ast.AST)]
-    lasting.update(name for name, block in reads if name in assigned and block[: len(assigned[name])] != assigned[name])
-    return lasting
 
 
 def emit(
