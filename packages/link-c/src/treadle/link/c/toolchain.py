@@ -39,7 +39,7 @@ FLAGS = (
     "-Werror=implicit-function-declaration",
 )  # fmt: skip
 # -pipe: the assembler works while the compiler does.
-_GCC_ONLY = ("-pipe", "--param=vect-epilogues-nomask=0")
+_GCC_ONLY = ("-pipe",)
 # Instead of all that a library may need: programs call nothing but the C library, which the process has, its
 # mathematics, whose functions have versions, and the compiler's own functions. Linking takes a third of the time.
 _LEAN = ("-nostdlib", "-fno-use-linker-plugin")

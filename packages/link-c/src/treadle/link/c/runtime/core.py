@@ -121,7 +121,7 @@ static void tr_release(tr_var *v) {
 }
 """,
     "tr_free": """\
-static void tr_free(tr_var *v) { if (v->own) tr_release(v); }
+static inline void tr_free(tr_var *v) { if (v->own) tr_release(v); }
 """,
     # A result of these lengths takes the block of an operand that nothing needs after, if it fills one.
     "tr_overwrite": """\
