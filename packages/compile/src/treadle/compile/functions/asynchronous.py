@@ -6,8 +6,6 @@ import os
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from treadle.config import new_lock
 from treadle.graph import tree_map
 
@@ -83,4 +81,4 @@ class AsyncCalls:
 
 def _copied(value: Value) -> Value:
     """Return a copy of an array, which the caller may change before the call is made; anything else as it is."""
-    return value.copy() if isinstance(value, np.ndarray) else value
+    return value.copy() if hasattr(type(value), "__array_interface__") else value
