@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 def hide(*distributions: str) -> None:
     """Let nothing of some distributions be found: neither their modules nor their entry points."""
-    all_installed = discovery._installed
+    all_installed = discovery._installed_in
 
-    def others(folders: Iterator[str]) -> Iterator[discovery._Installed]:
-        return (item for item in all_installed(folders) if item.distribution not in distributions)
+    def others(folder: str) -> Iterator[discovery._Installed]:
+        return (item for item in all_installed(folder) if item.distribution not in distributions)
 
-    discovery._installed = others
+    discovery._installed_in = others
     for name in distributions:
         sys.path.remove(str(ROOT / "packages" / name / "src"))

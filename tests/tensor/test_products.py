@@ -1,5 +1,6 @@
 """Products over axes and their derivatives of every order, where factors are zero; and the lengths of tensordot."""
 
+from collections.abc import Callable
 from itertools import combinations
 from itertools import product as cartesian
 from math import prod
@@ -166,7 +167,7 @@ def test_small_matrices_are_multiplied_in_every_order_of_memory(mode: str) -> No
     a, b = tt.dmatrix("a"), tt.dmatrix("b")
     product = function([a, b], a @ b, mode=mode)
     random = np.random.default_rng(0)
-    orders = [
+    orders: list[Callable[[Any], Any]] = [
         np.asarray,
         np.asfortranarray,
         lambda x: np.ascontiguousarray(x[::-1, ::-1])[::-1, ::-1],

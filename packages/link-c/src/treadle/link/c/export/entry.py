@@ -149,7 +149,7 @@ class ExportAssembly(Assembly):
             "  memset(arena, 0, offsetof(tr_arena, spare));",
             *self._arrays("tr_explain(status, TR_MEMORY, -1); "),
             *self._fixed_values(),
-            *self._arguments(),
+            *self._read_arguments(),
         ]
         if runs:
             lines.append("  if (host && host->allocate) { own.take = tr_host_take; own.give = tr_host_give; }")
@@ -204,7 +204,7 @@ class ExportAssembly(Assembly):
             lines.append(f"  if (treadle_init(0)) {{ r = {NOT_READY}; goto done; }}")
         return lines
 
-    def _arguments(self) -> list[str]:
+    def _read_arguments(self) -> list[str]:
         unit = self.unit
         lines = []
         for k, var in enumerate(tensors(unit.fgraph.inputs)):

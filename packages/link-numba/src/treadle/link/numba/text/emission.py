@@ -2,8 +2,7 @@
 
 Generated text is a small part of Python: numbers and pointers, every variable of one type, loops over ranges. Operators
 and primitives keep Numba's meaning: its typing context resolves types and its implementations write code, each looked
-up once. Numba's frontend takes some milliseconds for each line of text, this one a few hundredths of that. Text beyond
-this part of Python is left to Numba's frontend.
+up once. Text beyond this part is left to Numba's frontend, which takes a hundred times as long for a line.
 """
 
 from __future__ import annotations
