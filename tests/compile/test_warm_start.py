@@ -156,6 +156,21 @@ counts["inductor"] = counters["inductor"]["fxgraph_cache_miss"]
     assert warm["values"] == cold["values"]
 
 
+def test_second_process_finds_the_loops_that_c_compiled_for_pytorch(tmp_path: Path) -> None:
+    model = (
+        "x = tt.dvector('x')\ny = tt.scan_with_carry(lambda c, r: (tt.tanh(c) * r + 0.5, c), tt.constant(0.0), x)[0]\n"
+    )
+    model += (
+        "f = function([x], [y, tt.grad(y, x)], mode=mode)\nvalues = [v.tolist() for v in f(np.ones(5))]\nstate = 0\n"
+    )
+    counters = "from treadle.link.c.assembly import Assembly\ncounted(Assembly, 'source', 'c')\n"
+    cold, warm = (run(tmp_path, "PYTORCH", "counts['c'] = 0\n" + counters + model) for _ in range(2))
+    assert warm["functions"]["loaded"] == 1, warm["why"]
+    assert cold["counts"]["c"] > 0
+    assert (warm["counts"]["c"], warm["counts"]["rewrites"]) == (0, 0)
+    assert warm["values"] == cold["values"]
+
+
 @pytest.mark.parametrize("mode", ["VM", "C"])
 def test_errors_of_a_loaded_program_name_the_lines_of_the_graph_at_hand(tmp_path: Path, mode: str) -> None:
     model = "x, z = tt.dvector('x'), tt.dvector('z')\ny = tt.exp(x) * z + 1\nf = function([x, z], y, mode=mode)\n"

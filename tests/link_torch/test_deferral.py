@@ -42,7 +42,7 @@ def compilations(monkeypatch: pytest.MonkeyPatch) -> Compilations:
 
 
 def automatic(inputs: Sequence[Any], outputs: Sequence[Any]) -> Any:
-    with config.change_flags(torch__compile="auto"):
+    with config.change_flags(torch__compile="auto", torch__whole_loops=False):
         return link(inputs, outputs, compiled=None)
 
 

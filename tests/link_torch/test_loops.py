@@ -12,17 +12,33 @@ import treadle.tensor as tt
 from tests.link_torch.programs import check, link, reference, sample, tensor
 from treadle.compile import function
 from treadle.config import config
-from treadle.graph import Apply, LoweringError, Op
+from treadle.graph import Apply, FunctionGraph, LoweringError, Op
+from treadle.link.torch import whole_loops
 from treadle.link.torch.programs import steps
 from treadle.link.torch.programs.program import TorchProgram
-from treadle.link.vm import PythonStepWarning
+from treadle.link.torch.whole_loops import with_whole_loops
+from treadle.link.vm import PythonStepWarning, Segment
 from treadle.tensor.random import PortableGenerator, shared_rng
 from treadle.tensor.random.generators.portable_keys import NOTICE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 DTYPES = ("bool", "int8", "uint16", "uint64", "int64", "float16", "float32", "float64", "complex64", "complex128")
+
+
+@pytest.fixture
+def _step_by_step() -> Iterator[None]:
+    """Run loops by PyTorch's operations."""
+    with config.change_flags(torch__whole_loops=False):
+        yield
+
+
+@pytest.fixture(params=[True, False], ids=["whole", "step_by_step"])
+def _either_way(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Run loops as programs of the C backend, and by PyTorch's operations."""
+    with config.change_flags(torch__whole_loops=request.param):
+        yield
 
 
 def running(x: Any, start: Any) -> list[Any]:
@@ -38,6 +54,7 @@ def running(x: Any, start: Any) -> list[Any]:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("count", [0, 1, 70])
+@pytest.mark.usefixtures("_either_way")
 def test_loops_agree_with_the_vm_in_every_dtype(dtype: str, count: int) -> None:
     x, start = tensor(dtype, 2), tensor(dtype, 1)
     values = sample(dtype, (count, 3)), sample(dtype, (3,))
@@ -46,6 +63,7 @@ def test_loops_agree_with_the_vm_in_every_dtype(dtype: str, count: int) -> None:
     check([x, start], running(x, start), values)
 
 
+@pytest.mark.usefixtures("_either_way")
 def test_a_while_loop_ends_at_the_first_step_later_or_never_begins() -> None:
     x = tt.dscalar("x")
     outputs = [tt.while_loop(lambda y: y < 100, lambda y: y * y + 1, x)]
@@ -53,6 +71,7 @@ def test_a_while_loop_ends_at_the_first_step_later_or_never_begins() -> None:
         check([x], outputs, [np.array(value)])
 
 
+@pytest.mark.usefixtures("_either_way")
 def test_the_number_of_steps_may_be_computed_and_end_early() -> None:
     x, n = tt.dvector("x"), tt.lscalar("n")
     outputs = [*tt.scan_with_carry(lambda c, _: (c + x.sum(), c), tt.constant(0.0), None, length=n * 2)]
@@ -60,6 +79,7 @@ def test_the_number_of_steps_may_be_computed_and_end_early() -> None:
         check([x, n], outputs, [np.ones(3), np.array(count)])
 
 
+@pytest.mark.usefixtures("_either_way")
 def test_a_carry_may_grow() -> None:
     n = tt.lscalar("n")
     grown = tt.fori_loop(0, n, lambda i, v: tt.concatenate([v, v[-1:] + i]), tt.dvector("x")[:])
@@ -67,6 +87,7 @@ def test_a_carry_may_grow() -> None:
     check([n, x], [grown], [np.array(80), np.ones(2)])
 
 
+@pytest.mark.usefixtures("_either_way")
 def test_loops_may_stand_in_loops_and_choices_in_steps() -> None:
     x, w = tt.dmatrix("x"), tt.dscalar("w")
 
@@ -77,6 +98,7 @@ def test_loops_may_stand_in_loops_and_choices_in_steps() -> None:
     check([x, w], [last, rows], [sample("float64", (4, 5)), np.array(0.5)])
 
 
+@pytest.mark.usefixtures("_either_way")
 def test_a_loop_in_the_branch_not_taken_does_not_run() -> None:
     x, c = tt.dvector("x"), tt.bscalar("c")
     endless = tt.while_loop(lambda y: y > 0, lambda y: y + 1, x[0])
@@ -97,6 +119,7 @@ def test_a_loop_in_the_branch_not_taken_does_not_run() -> None:
         ),
     ],
 )
+@pytest.mark.usefixtures("_either_way")
 def test_errors_name_the_step_and_the_line(
     build: Callable[[Any, Any], Any], values: tuple[int, int], message: str
 ) -> None:
@@ -108,6 +131,7 @@ def test_errors_name_the_step_and_the_line(
     assert "test_loops.py" in str(caught.value)
 
 
+@pytest.mark.usefixtures("_either_way")
 def test_results_share_memory_with_nothing() -> None:
     x = tt.dvector("x")
     last, (rows, same) = tt.scan_with_carry(lambda c, r: (r, (c, r)), x[0], x)
@@ -128,7 +152,7 @@ def _four_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("_four_at_once")
+@pytest.mark.usefixtures("_four_at_once", "_step_by_step")
 def test_a_compiled_loop_agrees_with_the_vm_for_any_number_of_steps() -> None:
     x, w = tt.dvector("x"), tt.dscalar("w")
     last, rows = tt.scan_with_carry(lambda c, r: (tt.tanh(c * w + r), c * r), 0.0, x)
@@ -140,7 +164,7 @@ def test_a_compiled_loop_agrees_with_the_vm_for_any_number_of_steps() -> None:
             np.testing.assert_allclose(got, want, 1e-12, 1e-12)
 
 
-@pytest.mark.usefixtures("_four_at_once")
+@pytest.mark.usefixtures("_four_at_once", "_step_by_step")
 def test_a_compiled_while_loop_ends_at_its_step_and_not_later() -> None:
     x = tt.dscalar("x")
     carries = tt.while_loop(lambda c: c[0] < x, lambda c: (c[0] + 1, c[1] * 0.5 + c[0]), (0.0, 1.0))
@@ -166,6 +190,7 @@ def _drawn(rng: Any, x: Any) -> tuple[Any, list[Any]]:
     return after, [total, drawn, uniform]
 
 
+@pytest.mark.usefixtures("_either_way")
 def test_portable_draws_in_a_loop_are_those_of_the_vm() -> None:
     x = tt.dvector("x")
     draws = []
@@ -178,6 +203,7 @@ def test_portable_draws_in_a_loop_are_those_of_the_vm() -> None:
     assert np.allclose(draws[0], draws[1])
 
 
+@pytest.mark.usefixtures("_either_way")
 def test_draws_from_a_generator_of_numpys_take_one_key_before_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(NOTICE, "given", True)
     x, rng = tt.dvector("x"), shared_rng(np.random.default_rng(1))
@@ -191,6 +217,42 @@ def test_draws_from_a_generator_of_numpys_take_one_key_before_the_loop(monkeypat
     wanted.integers(0, 2**64, 2, "uint64")
     assert rng.get_value().bit_generator.state == wanted.bit_generator.state
     assert not np.isin(draw(np.zeros(20))[1], drawn).any()
+
+
+def _loop(x: Any) -> list[Any]:
+    last, rows = tt.scan_with_carry(lambda c, row: (tt.tanh(c) * row + 0.5, c), tt.constant(0.0), x)
+    return [last, rows]
+
+
+def test_a_loop_is_a_program_of_the_c_backend_unless_the_option_says_no() -> None:
+    x = tt.dvector("x")
+    ops = [node.op for node in link([x], _loop(x)).fgraph.toposort()]
+    (loop,) = [op for op in ops if isinstance(op, Segment)]
+    assert type(loop.program).__module__.startswith("treadle.link.c")
+    assert not any(isinstance(op, tt.Scan) for op in ops)
+    with config.change_flags(torch__whole_loops=False):
+        ops = [node.op for node in link([x], _loop(x)).fgraph.toposort()]
+    assert any(isinstance(op, tt.Scan) for op in ops)
+
+
+def test_without_the_c_backend_and_on_other_devices_loops_run_by_pytorchs_operations(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x = tt.dvector("x")
+    graph = FunctionGraph([x], _loop(x))
+    assert with_whole_loops(graph, torch.device("meta")) is graph
+    monkeypatch.setattr(whole_loops, "BACKEND", "absent")
+    assert with_whole_loops(graph, torch.device("cpu")) is graph
+
+
+def test_tensors_enter_a_loop_where_they_are_and_gradients_come_back() -> None:
+    x = tt.dvector("x")
+    f = function([x], _loop(x)[0], mode="PYTORCH").torch_function
+    value = torch.linspace(-1, 1, 9, dtype=torch.float64, requires_grad=True)
+    f(value).backward()
+    assert torch.autograd.gradcheck(f, (value.detach()[::2].requires_grad_(),))
+    expected = function([x], tt.grad(_loop(x)[0], x), mode="VM")(value.detach().numpy())
+    np.testing.assert_allclose(value.grad.numpy(), expected, 1e-12)
 
 
 class _Double(Op):

@@ -3,7 +3,7 @@
 Each stretch is a program of its own, compiled as one whole. A branch in compiled code would be ``torch.cond``, which
 wants the same shapes, strides and dtypes from both branches and no memory shared with anything, and whose code for
 lengths that change from call to call did not compile (tried with PyTorch 2.13). Here only the branch taken runs, and
-branches may differ in shape. For loops see `treadle.link.torch.loops`.
+branches may differ in shape. For loops see `treadle.link.torch.whole_loops` and `treadle.link.torch.loops`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from treadle.link.torch.loops import Loop, StepLinker
 from treadle.link.torch.programs.program import TorchProgram
 from treadle.link.torch.programs.storage import from_host, to_native
 from treadle.link.torch.table import TORCH
+from treadle.link.torch.whole_loops import on_arrays
 from treadle.link.vm import Program, ProgramLinker, Segment, generate, in_segments
 from treadle.tensor import Scan
 
@@ -35,7 +36,7 @@ FEW = 3
 
 def is_control(node: Apply) -> bool:
     """Whether Python runs a node between stretches."""
-    return isinstance(node.op, IfElse | Scan)
+    return isinstance(node.op, IfElse | Scan | Segment)
 
 
 class _Stretches(ProgramLinker):
@@ -50,7 +51,7 @@ class _Stretches(ProgramLinker):
 
 
 class ControlFlowProgram(Program):
-    """A graph with choices or loops, between stretches that `linker` links."""
+    """A graph with choices, loops and programs of another backend, between stretches that `linker` links."""
 
     host = False
     compiles_in_calls = True
@@ -64,7 +65,8 @@ class ControlFlowProgram(Program):
         outer = in_segments(fgraph, _Stretches(linker), lambda node: not is_control(node))
         _let_share(outer)
         callables = {node: _callable(node, linker) for node in outer.toposort()}
-        self.stretches = [node.op.program for node in outer.toposort() if isinstance(node.op, Segment)]
+        programs = [node.op.program for node in outer.toposort() if isinstance(node.op, Segment)]
+        self.stretches = [program for program in programs if isinstance(program, TorchProgram)]
         generated = generate(
             outer, callables, free=True, copy=lambda x: x.clone() if isinstance(x, torch.Tensor) else x.copy()
         )
@@ -104,6 +106,8 @@ def _callable(node: Apply, linker: StretchLinker) -> Compute:
     op = node.op
     if isinstance(op, Segment):
         program = op.program
+        if not isinstance(program, TorchProgram):
+            return on_arrays(program)
         if len(node.outputs) == 1:
             return lambda *values: program(*values)[0]
         return lambda *values: tuple(program(*values))

@@ -23,7 +23,8 @@ from treadle.link.torch.programs.storage import from_host, to_native
 from treadle.link.torch.programs.unrolling import unrolled
 from treadle.link.torch.scalars import SCALARS
 from treadle.link.torch.table import TORCH, Lowered
-from treadle.link.vm import Program, ProgramGraph
+from treadle.link.torch.whole_loops import with_whole_loops
+from treadle.link.vm import Program, ProgramGraph, Segment
 from treadle.tensor import BinCount, DeviceLinker, Nonzero, TensorType
 
 __all__ = ["TorchLinker"]
@@ -82,7 +83,8 @@ class TorchLinker(DeviceLinker):
         check_dtypes(fgraph, place)
         fgraph = unrolled(fgraph, config.torch__unroll)
         if any(map(is_control, fgraph.apply_nodes)):
-            self.refuse(fgraph.toposort())
+            fgraph = with_whole_loops(fgraph, place)
+            self.refuse(node for node in fgraph.toposort() if not isinstance(node.op, Segment))
             return ControlFlowProgram(fgraph, self, place, native_outputs)
         return self._link_straight(fgraph, native_outputs)
 

@@ -27,6 +27,13 @@ OPTIONS: tuple[Option[object], ...] = (
     ),
     Option("torch__device", "cpu", "The PyTorch device that programs run on, such as cpu or cuda:0.", STR),
     Option(
+        "torch__whole_loops",
+        True,
+        "Compile loops on the CPU as programs of the C backend, where it is installed and has rules for all of a loop. "
+        "Others, and all if False, run by PyTorch's operations, which Python leads from step to step.",
+        BOOL,
+    ),
+    Option(
         "torch__unroll",
         0,
         "Write out the steps of loops of at most so many, known when they are compiled: the loop then is a part of the "
