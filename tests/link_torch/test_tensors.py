@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import treadle.tensor as tt
+from tests.link_torch.programs import check, link, sample, tensor
 from treadle.compile import function, get_mode, shared
 from treadle.config import config
 from treadle.graph import Apply, LoweringError, Op, Variable
@@ -94,3 +95,47 @@ def test_dtypes_that_a_device_has_not_are_refused_with_the_line_and_what_to_do(m
             function([y], y, mode="PYTORCH")
         with pytest.raises(LoweringError, match=r"meta has no .* float64, first of .*test_tensors.*floatX"):
             function([x], tt.cast(x, "float64") * 2, mode="PYTORCH")
+
+
+def test_tensors_of_another_device_go_in_and_come_out_without_the_host() -> None:
+    # Tensors of this device have no data: a copy to the host would raise.
+    x, w = tt.fmatrix("x"), tt.fvector("w")
+    on_device = get_mode("PYTORCH").clone(link_kwargs={"device_outputs": True})
+    outputs = [tt.softmax(tt.dot(x, w) + np.float32(1)), tt.grad(tt.softplus(tt.dot(x, w)).sum(), w), x.sum(axis=0)]
+    with config.change_flags(torch__device="meta", torch__compile=False):
+        f = function([x, w], outputs, mode=on_device)
+        values = torch.empty(4, 3, device="meta"), torch.empty(3, device="meta")
+        assert [(y.device.type, tuple(y.shape)) for y in f(*values)] == [("meta", (n,)) for n in (4, 3, 3)]
+
+
+def test_results_in_new_memory_are_told_from_those_that_may_share_it() -> None:
+    x = tt.dmatrix("x")
+    value = np.arange(6.0).reshape(2, 3)
+    for y in (x + 1, tt.real(x), +x, x.T, tt.softmax(x, axis=1), x.sum(axis=0), x.copy(), tt.cast(x, "float64")):
+        (result,) = link([x], [y])(value)
+        assert not np.shares_memory(result, value), y.owner
+        result[...] = -1
+    assert value.tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
+    first, second = link([x], [y := x + 1, y])(value)
+    assert not np.shares_memory(first, second)
+
+
+def test_arguments_that_record_gradients_give_results_that_do_not() -> None:
+    x = tt.dvector("x")
+    (result,) = link([x], [x * 2], native=[0])(torch.ones(3, dtype=torch.float64, requires_grad=True))
+    assert not result.requires_grad
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("axes", [(0,), (1,), (0, 1), (0, 1, 2)])
+def test_softmax_and_its_like_agree_with_the_vm(dtype: str, axes: tuple[int, ...]) -> None:
+    x = tensor(dtype, 3)
+    value = (sample(dtype, (3, 4, 5)) * 20).astype(dtype)
+    value[0] = -700 if dtype == "float64" else -50
+    check([x], [op(axes)(x) for op in (tt.Softmax, tt.LogSoftmax, tt.LogSumExp)], [value])
+
+
+def test_softmax_of_no_elements_has_none_and_logsumexp_is_minus_infinity() -> None:
+    x = tt.dmatrix("x")
+    outputs = [tt.softmax(x, axis=1), tt.log_softmax(x, axis=1), tt.logsumexp(x, axis=1), tt.logsumexp(x, axis=0)]
+    check([x], outputs, [np.zeros((2, 0))])

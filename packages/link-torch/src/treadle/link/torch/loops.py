@@ -32,9 +32,9 @@ import torch
 
 from treadle.graph import Constant, FunctionGraph, NodeError, Value
 from treadle.link.torch.device import device
-from treadle.link.torch.programs.compilation import PROCESS
+from treadle.link.torch.programs.compilation import PROCESS, no_grad
 from treadle.link.torch.programs.generation import either
-from treadle.link.torch.programs.program import explained, invalid, loader, no_grad, owned
+from treadle.link.torch.programs.program import explained, invalid, loader, owned
 from treadle.link.torch.programs.steps import CalledSteps, Step, StraightSteps
 from treadle.link.torch.programs.storage import from_host, to_host
 from treadle.link.torch.table import Flag

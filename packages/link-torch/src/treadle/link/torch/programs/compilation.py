@@ -6,7 +6,8 @@ import os
 import shutil
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import torch
 
@@ -92,6 +93,20 @@ def can_compile(place: torch.device) -> bool:
     return False
 
 
+@contextmanager
+def no_grad() -> Iterator[None]:
+    """Record no gradients inside: the cheap form of torch.no_grad()."""
+    # The mode must not vary: torch.compile compiles for each.
+    recording = torch.is_grad_enabled()
+    if recording:
+        torch._C._set_grad_enabled(False)
+    try:
+        yield
+    finally:
+        if recording:
+            torch._C._set_grad_enabled(True)
+
+
 class Compiled:
     """A function of tensors and integers, compiled when it is first called, and again where shapes demand it.
 
@@ -102,6 +117,8 @@ class Compiled:
     The first `tensors` arguments are tensors whose shapes may change; `small` says that they are too small for
     several threads.
     """
+
+    is_compiled = True
 
     def __init__(self, function: Callable[..., Sequence[object]], tensors: int, *, small: bool = False) -> None:
         self._function = function
@@ -120,7 +137,8 @@ class Compiled:
             return self._first_call(met, args)
         assert self._compiled is not None  # since the first call
         try:
-            results: Sequence[object] = self._compiled(*args)
+            with no_grad():
+                results: Sequence[object] = self._compiled(*args)
         except Exception:  # noqa: BLE001 - whatever it is, the second attempt raises it again
             return self._first_call(met, args)
         return results
@@ -145,7 +163,7 @@ class Compiled:
         from torch._dynamo.convert_frame import compile_lock
         from torch._dynamo.exc import FailOnRecompileLimitHit
 
-        with span("compiler"), compile_lock, inductor_folder():
+        with span("compiler"), compile_lock, inductor_folder(), no_grad():
             if self._compiled is None:
                 self._compiled = self._compiler()
             try:

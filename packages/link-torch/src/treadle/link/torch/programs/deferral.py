@@ -88,6 +88,11 @@ class Deferred:
         self._calls = self._weight = 1
         self._looks = 0
 
+    @property
+    def is_compiled(self) -> bool:
+        """Whether the next call is one of the compiled form."""
+        return self._compiled is not None
+
     def __call__(self, *args: Value) -> Sequence[object]:
         """Call the function, or its compiled form."""
         if self._compiled is not None:

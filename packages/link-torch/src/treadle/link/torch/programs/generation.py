@@ -10,6 +10,7 @@ import torch
 
 from treadle.graph import Apply, Compute, Constant, FunctionGraph, Value, Variable
 from treadle.link.torch.numbers import Host, length_of, on_numbers
+from treadle.link.torch.programs.freshness import makes_new_memory
 from treadle.link.torch.programs.planning import ExecutionPlan
 from treadle.link.torch.programs.storage import STORAGE_DTYPES
 from treadle.link.torch.table import Checked, Flag, Lowered
@@ -33,6 +34,8 @@ class GeneratedFunction:
     constants: tuple[Constant, ...]
     # How many of the library's functions it calls, one for each node of the graph.
     operations: int
+    # Whether each output is certain to be a tensor in memory of its own, if it is not compiled.
+    fresh: bool
 
 
 def _literal(constant: Constant) -> str:
@@ -147,14 +150,15 @@ class _Writer:
         if dead:
             self.lines.append(f"    del {', '.join(dead)}")
 
-    def finish(self, fgraph: FunctionGraph) -> GeneratedFunction:
+    def finish(self, fgraph: FunctionGraph, fresh: bool) -> GeneratedFunction:
         results = [self.tensor(v) for v in fgraph.outputs]
         flag = f"{self.function(either)}({', '.join(self.flags)})" if self.flags else "None"
         self.lines.append(f"    return [{', '.join([flag, *results])}]")
         source = "\n".join(self.lines) + "\n"
         code = compile(source, f"<treadle pytorch {next(_NUMBER)}>", "exec")
         exec(code, self.scope)
-        return GeneratedFunction(self.scope["run"], source, *self.arguments, tuple(self.constants), self.operations)
+        constants = tuple(self.constants)
+        return GeneratedFunction(self.scope["run"], source, *self.arguments, constants, self.operations, fresh)
 
 
 def generate(
@@ -167,4 +171,8 @@ def generate(
             writer.write(node, lowered[node])
         else:
             writer.write_number(node)
-    return writer.finish(fgraph)
+    outputs = set(fgraph.outputs)
+    fresh = len(outputs) == len(fgraph.outputs) and all(
+        v.owner in lowered and makes_new_memory(v.owner, lowered[v.owner], place) for v in outputs
+    )
+    return writer.finish(fgraph, fresh)

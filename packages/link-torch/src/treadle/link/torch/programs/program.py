@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Sequence
 from copy import copy
 
 import numpy as np
@@ -12,7 +11,14 @@ import torch
 from treadle.graph import FunctionGraph, NodeError, NodeValueError, Type, Value, Variable
 from treadle.link.torch.programs.compilation import PROCESS
 from treadle.link.torch.programs.generation import GeneratedFunction
-from treadle.link.torch.programs.storage import STORAGE_DTYPES, from_host, from_native, to_host, to_native
+from treadle.link.torch.programs.storage import (
+    STORAGE_DTYPES,
+    from_host,
+    from_native,
+    is_native,
+    to_host,
+    to_native,
+)
 from treadle.link.vm import Program, ProgramGraph, PythonLinker, replay
 from treadle.tensor import TensorType
 
@@ -24,6 +30,17 @@ def loader(var: Variable, place: torch.device) -> Callable[[Value], Value]:
         return lambda value: value
     dtype, to_numpy = kind.dtype, kind.to_host
     on_cpu = place.type == "cpu"
+
+    def load_here(value: Value) -> torch.Tensor:
+        # At each call, for each argument: a comparison of devices takes longer than all of this.
+        if isinstance(value, torch.Tensor):
+            if value.requires_grad:
+                value = value.detach()
+            return value if value.is_cpu else value.cpu()
+        return from_host(value if isinstance(value, np.ndarray) else to_numpy(value), dtype)
+
+    if on_cpu and is_native(dtype):
+        return load_here
 
     def load(value: Value) -> torch.Tensor:
         if isinstance(value, np.ndarray):
@@ -38,30 +55,12 @@ def loader(var: Variable, place: torch.device) -> Callable[[Value], Value]:
     return load
 
 
-is_recording = torch.is_grad_enabled
-record = torch._C._set_grad_enabled
-
-
 def number(value: Value) -> int | tuple[int, ...]:
     """Return an input that decides shapes as a Python integer, or a tuple of them."""
     if isinstance(value, torch.Tensor):
         value = value.detach().cpu()
     plain = value.tolist()
     return tuple(plain) if isinstance(plain, list) else int(plain)
-
-
-@contextmanager
-def no_grad() -> Iterator[None]:
-    """Record no gradients inside: the cheap form of torch.no_grad()."""
-    # The mode must not vary: torch.compile compiles for each.
-    recording = is_recording()
-    if recording:
-        record(False)
-    try:
-        yield
-    finally:
-        if recording:
-            record(True)
 
 
 def invalid() -> NodeValueError:
@@ -148,6 +147,10 @@ class TorchProgram(Program):
         self._shared = frozenset(t.untyped_storage().data_ptr() for t in self._constants)
         self._outputs = [(str(getattr(v.type, "dtype", "")), i in native_outputs) for i, v in enumerate(fgraph.outputs)]
         self._on_cpu = place.type == "cpu"
+        # On the CPU, results in new memory are handed on as they are, unless a compiled function made them: that may
+        # put several into one block.
+        self._fresh = self._on_cpu and generated.fresh and all(is_native(dtype) for dtype, _ in self._outputs)
+        self._host = [i for i, (_, native) in enumerate(self._outputs) if not native]
 
     @property
     def fgraph(self) -> FunctionGraph:
@@ -173,32 +176,26 @@ class TorchProgram(Program):
     def __call__(self, *inputs: Value) -> Sequence[Value]:
         """Compute the outputs; the error of a node that fails names the op and the user's line."""
         PROCESS.check()
-        # As `no_grad`, which costs a microsecond.
-        recording = is_recording()
-        if recording:
-            record(False)
         try:
-            outputs = self._computed(inputs)
+            values: Sequence[Value] = inputs
+            if self._prelude is not None:
+                host = [v.type.to_host(x) for v, x in zip(self.fgraph.inputs, inputs, strict=True)]
+                values = (*inputs, *self._prelude(*host))
+            tensors = [load(values[i]) for load, i in self._tensors]
+            numbers = [number(values[i]) for i in self._numbers] if self._numbers else ()
+            run = self._run
+            as_they_are = self._fresh and not getattr(run, "is_compiled", False)
+            bad, *results = run(*tensors, *numbers, *self._constants)
+            if bad is None or not bool(bad):
+                if not as_they_are:
+                    return owned(self._outputs, results, tensors, self._shared)
+                for i in self._host:
+                    results[i] = results[i].numpy()
+                return results
         except Exception as error:
             raise explained(self.fgraph, inputs, error) from error
-        finally:
-            if recording:
-                record(True)
-        if outputs is None:
-            original = invalid()
-            raise explained(self.fgraph, inputs, original) from original
-        return outputs
-
-    def _computed(self, inputs: Sequence[Value]) -> list[Value] | None:
-        """Return the outputs, or None if values were found invalid."""
-        values = inputs
-        if self._prelude is not None:
-            host = [v.type.to_host(x) for v, x in zip(self.fgraph.inputs, inputs, strict=True)]
-            values = (*inputs, *self._prelude(*host))
-        tensors = [load(values[i]) for load, i in self._tensors]
-        numbers = [number(values[i]) for i in self._numbers] if self._numbers else ()
-        bad, *results = self._run(*tensors, *numbers, *self._constants)
-        return None if bad is not None and bool(bad) else owned(self._outputs, results, tensors, self._shared)
+        original = invalid()
+        raise explained(self.fgraph, inputs, original) from original
 
     def native_guard(self, kind: Type, name: str) -> tuple[str, dict[str, object]] | None:
         """Return an expression that holds for PyTorch tensors of exactly the dtype and rank."""

@@ -117,6 +117,11 @@ def working(dtype: str) -> str:
 # Across the boundary of a program
 
 
+def is_native(dtype: str) -> bool:
+    """Whether values of a dtype are stored as PyTorch tensors of the dtype itself."""
+    return dtype in STORAGE_DTYPES and dtype not in MASKS and dtype != "uint64"
+
+
 def from_host(array: np.ndarray, dtype: str) -> torch.Tensor:
     """Return a NumPy array as a stored tensor, which shares the array's memory where it can."""
     if dtype in MASKS:
