@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+import torch
 
 import treadle.tensor as tt
 from tests.tensor.random.portable_samples import assert_same_draws, portable_samples
+from treadle.compile import function, shared
 from treadle.config import config
 from treadle.graph import FunctionGraph
 from treadle.link.torch.linker import TorchLinker
@@ -72,3 +74,51 @@ def test_portable_draws_are_those_of_the_python_vm(compiled: bool) -> None:
     assert_same_draws(
         samples, [np.asarray(x) for x in draws], [np.asarray(x) for x in PythonLinker().link(graph)(*samples.values)]
     )
+
+
+def test_tensors_on_the_gpu_are_used_and_returned_where_they_are() -> None:
+    x = tt.fvector("x")
+    value = torch.arange(3.0, device="cuda")
+    before = torch.cuda.memory_allocated()
+    (result,) = TorchLinker(False).link(FunctionGraph([x], [x * 2]), frozenset({0}))(value)
+    assert result.device == value.device
+    assert result.data_ptr() != value.data_ptr()
+    # The result is all that was allocated: no copy of the argument.
+    assert torch.cuda.memory_allocated() - before <= 512
+    assert result.tolist() == [0.0, 2.0, 4.0]
+
+
+@pytest.mark.parametrize("steps", [0, 1, 70])
+def test_loops_run_on_the_gpu(steps: int) -> None:
+    x, start = tt.fmatrix("x"), tt.fvector("start")
+    last, rows = tt.scan_with_carry(lambda c, row: (tt.tanh(c) * row + 0.5, c), start, x)
+    outputs = [last, rows, *tt.grad(last.sum() + rows.sum(), [x, start])]
+    rng = np.random.default_rng(0)
+    values = [rng.normal(size=(steps, 3)).astype("f4"), rng.normal(size=3).astype("f4")]
+    results = TorchLinker(False).link(FunctionGraph([x, start], outputs), frozenset({0}))(*values)
+    assert results[0].is_cuda
+    expected = PythonLinker().link(FunctionGraph([x, start], outputs))(*values)
+    for got, want in zip([results[0].cpu().numpy(), *results[1:]], expected, strict=True):
+        np.testing.assert_allclose(got, want, 1e-4, 1e-4)
+
+
+def test_torch_function_gives_gradients_on_the_gpu() -> None:
+    x, w = tt.fvector("x"), tt.fvector("w")
+    f = function([x, w], tt.softplus(x * w).sum(), mode="PYTORCH").torch_function
+    value = torch.arange(3.0, device="cuda", requires_grad=True)
+    weight = torch.ones(3, device="cuda")
+    f(value, weight).backward()
+    assert value.grad is not None
+    assert value.grad.is_cuda
+    torch.testing.assert_close(value.grad, torch.sigmoid(value.detach()))
+
+
+def test_shared_state_stays_on_the_gpu_between_calls() -> None:
+    count = shared(np.zeros(3, "float32"), name="count")
+    step = function([], [], updates={count: count + 1}, mode="PYTORCH")
+    step()
+    allocated = torch.cuda.memory_allocated()
+    for _ in range(5):
+        step()
+    assert torch.cuda.memory_allocated() <= allocated + 512
+    assert count.get_value().tolist() == [6.0, 6.0, 6.0]
