@@ -15,13 +15,13 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks import beside_jax, first, loops, random_numbers, tiers
+from benchmarks import beside_jax, first, loops, random_numbers, tiers, torch_tables
 from benchmarks.models import SECTIONS
 from benchmarks.rewriting import MODELS
 from benchmarks.systems import LIMIT, TRUSTED, missing, present
 from benchmarks.tables import CONDITIONS, PAGE, Table, check_agreement, kept_sections, median_of, show
 
-NAMES = ("import", "compile", "first", "tiers", "call", "run", "random", "jax", "loops", "rewrite", "memory")
+NAMES = ("import", "compile", "first", "tiers", "call", "run", "random", "jax", "loops", "torch", "rewrite", "memory")
 # Written below the table of each section.
 NOTES = {
     "compile": "Cold: with empty compile directories; warm: with those that the cold run left. A dash: it takes "
@@ -44,6 +44,9 @@ NOTES = {
     "takes over the memory of the old (donate_argnums).",
     "loops": "Processor time, one thread; gradients by hand run backwards. In brackets, of a new process, its imports "
     "included: with empty compile directories / with those that are kept. Last: treadle-C over the quickest peer.",
+    "torch": "Processor time, one thread. In brackets, of a new process, its imports included: with empty compile "
+    "directories / with those that are kept; then the peak of memory during a call. By hand: in PyTorch, with tensors "
+    "in and out where arrays are not named; loops are led by Python. Last: treadle-PYTORCH tensors over by hand.",
     "memory": "The peak during a call above arguments and results, in a process that has called the function before, "
     "on small arguments where its lengths are free.",
 }
@@ -161,6 +164,7 @@ def by_rounds(section: str, name: str, systems: list[str], directory: str, round
             "seconds": median_of(a, "seconds"),
             "cold": median_of(a[:1], "first"),
             "warm": median_of(a[1:], "first"),
+            "peak": median_of(a, "peak_mib"),
         }
         for s, a in answers.items()
     }
@@ -200,6 +204,30 @@ def loops_section(choice: Choice) -> Table:
             ratio = medians.get("treadle-C", {}).get("seconds", math.nan) / best
             table.rows.append([case.title, *cells, show(ratio, 1, 2)])
             print(f"  {' | '.join(table.rows[-1])}", flush=True)
+    return table
+
+
+def torch_section(choice: Choice) -> Table:
+    """Measure mode PYTORCH beside PyTorch by hand: a call, a first process's first result, memory."""
+    names = [s for s in torch_tables.columns() if not choice.systems or s in choice.systems]
+    table = Table("torch: milliseconds a call (seconds to the first result, cold / warm; MiB)", ["", *names, "ratio"])
+    for name, case in torch_tables.CASES.items():
+        if choice.cases and name not in choice.cases:
+            continue
+        systems = [s for s in names if case.compiled or s != torch_tables.HAND_COMPILED]
+        with tempfile.TemporaryDirectory() as directory:
+            medians = by_rounds("torch", name, systems, directory, choice.rounds)
+        cells = [
+            f"{show(m['seconds'], 1e3, 4)} ({show(m['cold'], 1, 2)} / {show(m['warm'], 1, 2)}; {show(m['peak'], 1, 1)})"
+            if (m := medians.get(s))
+            else "-"
+            for s in names
+        ]
+        ours, theirs = (
+            medians.get(s, {}).get("seconds", math.nan) for s in (torch_tables.TENSORS, torch_tables.BY_HAND)
+        )
+        table.rows.append([case.title, *cells, show(ours / theirs, 1, 2)])
+        print(f"  {' | '.join(table.rows[-1])}", flush=True)
     return table
 
 
@@ -374,6 +402,7 @@ SECTIONS_BY_NAME = {
     "random": random_section,
     "jax": jax_section,
     "loops": loops_section,
+    "torch": torch_section,
     "rewrite": rewrite_section,
     "memory": memory_section,
 }

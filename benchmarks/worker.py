@@ -96,6 +96,10 @@ def main(section: str, name: str, system: str, directory: str) -> dict[str, Any]
         from benchmarks.first import measure as measure_first  # noqa: PLC0415 - as above
 
         return measure_first(name, system, directory)
+    if section == "torch":
+        from benchmarks.torch_tables import measure as measure_torch  # noqa: PLC0415 - as above
+
+        return measure_torch(name, system)
     if section == "tiers":
         from benchmarks.tiers import measure as measure_tiers  # noqa: PLC0415 - as above
 
