@@ -104,7 +104,8 @@ def test_loops_run_on_the_gpu(steps: int) -> None:
 
 def test_torch_function_gives_gradients_on_the_gpu() -> None:
     x, w = tt.fvector("x"), tt.fvector("w")
-    f = function([x, w], tt.softplus(x * w).sum(), mode="PYTORCH").torch_function
+    compiled: Any = function([x, w], tt.softplus(x * w).sum(), mode="PYTORCH")
+    f = compiled.torch_function
     value = torch.arange(3.0, device="cuda", requires_grad=True)
     weight = torch.ones(3, device="cuda")
     f(value, weight).backward()

@@ -247,7 +247,8 @@ def test_without_the_c_backend_and_on_other_devices_loops_run_by_pytorchs_operat
 
 def test_tensors_enter_a_loop_where_they_are_and_gradients_come_back() -> None:
     x = tt.dvector("x")
-    f = function([x], _loop(x)[0], mode="PYTORCH").torch_function
+    compiled: Any = function([x], _loop(x)[0], mode="PYTORCH")
+    f = compiled.torch_function
     value = torch.linspace(-1, 1, 9, dtype=torch.float64, requires_grad=True)
     f(value).backward()
     assert torch.autograd.gradcheck(f, (value.detach()[::2].requires_grad_(),))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 from treadle.graph import Apply
@@ -24,8 +26,8 @@ def makes_new_memory(node: Apply, lowered: Lowered, place: torch.device) -> bool
     operands = [
         torch.ones((2,) * v.type.ndim, dtype=STORAGE_DTYPES[v.type.dtype], device=place) for v in tensors(node.inputs)
     ]
-    made = run(*operands)
-    result = made[1] if isinstance(lowered, Checked) else made
+    made: Any = run(*operands)
+    result: torch.Tensor = made[1] if isinstance(lowered, Checked) else made
     blocks = {x.untyped_storage().data_ptr() for x in operands}
     storage = result.untyped_storage()
     return storage.data_ptr() not in blocks and storage.nbytes() == result.nbytes

@@ -171,8 +171,8 @@ def generate(
             writer.write(node, lowered[node])
         else:
             writer.write_number(node)
-    outputs = set(fgraph.outputs)
-    fresh = len(outputs) == len(fgraph.outputs) and all(
-        v.owner in lowered and makes_new_memory(v.owner, lowered[v.owner], place) for v in outputs
+    makers = {v: v.owner for v in fgraph.outputs if v.owner is not None and v.owner in lowered}
+    fresh = len(makers) == len(fgraph.outputs) and all(
+        makes_new_memory(node, lowered[node], place) for node in makers.values()
     )
     return writer.finish(fgraph, fresh)
