@@ -15,7 +15,8 @@ from tools.release.workspace import Project
 LIMIT = 5
 # What programs written for PyTensor hand over, and read off nodes of its layout, is whatever they have.
 # The words of kernels take and return numbers of any kind, as a function of Python does.
-LIMITS = {"as-pytensor": 10, "kernel-language": 17}
+# Arrays of whatever library follows the array API have no type in common.
+LIMITS = {"as-pytensor": 10, "kernel-language": 17, "link-array-api": 10}
 
 
 def annotations_of(path: Path) -> Iterator[ast.expr]:
