@@ -148,6 +148,7 @@ RECORDS = frozenset(
         "values_eq_approx_always_true",
         "At",
         "LoopParts",
+        "enter_array_rules",
         "expand_generators",
         "shape_values",
         "Composite",

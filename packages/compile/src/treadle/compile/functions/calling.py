@@ -64,6 +64,7 @@ class _Writer:
             "explain": function.explain,
             "keys": self.spec.keys,
             "program": self.program,
+            "fetch": self.program.fetch,
             "subset": function.call_subset,
             "empty": partial(_refuse_empty, function.signature.title),
         }
@@ -239,7 +240,7 @@ class _Writer:
             name, new = names[cell], self.results[first + k]
             if type(cell) is not Container:
                 if not self.host:
-                    self.add(f"n{k} = program.fetch({new}, {name}.type)")
+                    self.add(f"n{k} = fetch({new}, {name}.type)")
                     new = f"n{k}"
                 changes.append(f"{name}.write({new})")
             elif self.host:
