@@ -9,6 +9,9 @@ from treadle.link.array_api.lower.indexing.indexing import scattered
 from treadle.link.array_api.table import ARRAY_API, Array, Lowered
 from treadle.tensor import BinCount, Nonzero, RowOrder, SearchSorted, TensorNode
 
+# Positions are int64, and one for the end is needed too: libraries let a larger number wrap around.
+_MOST_BINS = 2**63 - 2
+
 
 @ARRAY_API.register(Nonzero)
 def nonzero(op: Nonzero, node: TensorNode) -> Lowered:
@@ -63,6 +66,9 @@ def bin_count(op: BinCount, node: TensorNode) -> Lowered:
                 msg = "negative integers cannot be counted"
                 raise ValueError(msg)
             bins = max(bins, int(xp.max(x)) + 1)
+        if bins > _MOST_BINS:
+            msg = f"{bins} bins are more than an array can have"
+            raise ValueError(msg)
         if weights:
             # What is out of bounds goes to a bin of its own.
             places = xp.where((x >= 0) & (x < bins), x, xp.full_like(x, bins))
