@@ -360,8 +360,8 @@ def test_blas_is_linked_where_the_option_names_one(tmp_path: Path) -> None:
     main = """
 int main(void) {
   treadle_status status;
-  double data[4] = {1, 2, 3, 4}, result[4];
-  int64_t n[2] = {2, 2};
+  double data[25] = {1, 2, 3, 4}, result[25];
+  int64_t n[2] = {5, 5};  // smaller products are done without BLAS
   DLTensor x = tensor(data, 2, n, 2, 64), y = tensor(result, 2, n, 2, 64);
   const DLTensor *in[] = {&x};
   DLTensor *out[] = {&y};

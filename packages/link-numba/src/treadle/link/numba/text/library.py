@@ -215,14 +215,17 @@ def matmul_{t}(frame, slot, gemm, gemv, m, n, k, a, a0, a1, b, b0, b1, c):  # i8
         third = 2 * b1 if n > 3 else last
         for i in range(m):
             row = i * a0
-            s0, s1, s2, s3 = {t}(0), {t}(0), {t}(0), {t}(0)
+            s0 = {t}(0)
+            s1 = {t}(0)
+            s2 = {t}(0)
+            s3 = {t}(0)
             for r in range(k):
                 factor = x[row + r * a1]
                 at = r * b0
-                s0 += factor * y[at]
-                s1 += factor * y[at + second]
-                s2 += factor * y[at + third]
-                s3 += factor * y[at + last]
+                s0 = s0 + factor * y[at]
+                s1 = s1 + factor * y[at + second]
+                s2 = s2 + factor * y[at + third]
+                s3 = s3 + factor * y[at + last]
             out[i * n] = s0
             if n > 2:
                 out[i * n + 1] = s1
