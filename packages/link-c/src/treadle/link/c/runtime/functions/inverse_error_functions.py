@@ -110,10 +110,10 @@ static void tr_erfinv_by(int64_t n, const double *y, const double *q, double *o)
 """,
 }
 
-# By function: y and q of the number v that is given, and what the result is of erfinv(y).
+# By function: y and q of the number v that is given, and what the result is of erfinv(y). Zeros are signed as SciPy's.
 _ARGUMENTS = {
-    "erfcinv": ("1 - v", "v <= 1 ? v : 2 - v", "found"),
-    "erfinv": ("v", "1 - fabs(v)", "found"),
+    "erfcinv": ("-(v - 1)", "v <= 1 ? v : 2 - v", "found"),
+    "erfinv": ("v", "1 - fabs(v)", "found + 0.0"),
     "ndtri": ("2 * v - 1", "2 * (v <= 0.5 ? v : 1 - v)", "1.4142135623730951 * found"),
 }
 INVERSE_ERROR_BLOCKS = tuple(_ARGUMENTS)
