@@ -1,7 +1,6 @@
-"""Softmax, its logarithm, logsumexp, and the largest element, which also has one of no elements.
+"""Logsumexp, and the largest element, which also has one of no elements.
 
-The library's own functions take a third of the time that their formulas take. Where an element is infinite, all of
-softmax along the axis is NaN, as in SciPy; elsewhere only the infinite elements are.
+Softmax is left to its formula: the library's own is NaN along the whole axis of an infinite element.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import torch
 
 from treadle.graph import Apply, Unsupported
 from treadle.link.torch.table import TORCH
-from treadle.tensor import LogSoftmax, LogSumExp, Peak, Softmax, TensorNode
+from treadle.tensor import LogSumExp, Peak, TensorNode
 
 
 @TORCH.register(Peak)
@@ -29,23 +28,6 @@ def peak(op: Peak, node: Apply) -> Callable[[torch.Tensor], torch.Tensor]:
         return torch.amax(x, dim=axes, keepdim=True)
 
     return run
-
-
-@TORCH.register(Softmax)
-@TORCH.register(LogSoftmax)
-def softmax(op: Softmax | LogSoftmax, node: TensorNode) -> Callable[[torch.Tensor], torch.Tensor]:
-    """Lower to softmax and log_softmax along one axis, or along all as one."""
-    kind = node.inputs[0].type
-    along = torch.softmax if isinstance(op, Softmax) else torch.log_softmax
-    if len(op.axes) == 1:
-        (axis,) = op.axes
-        if kind.dtype == "float16":
-            return lambda x: along(x, axis, torch.float32).to(torch.float16)
-        return lambda x: along(x, axis)
-    if kind.dtype == "float16" or kind.ndim != len(op.axes) or not op.axes:
-        msg = "PyTorch has this along one axis, or along all"
-        raise Unsupported(msg)
-    return lambda x: along(x.flatten(), 0).view(x.shape)
 
 
 @TORCH.register(LogSumExp)
