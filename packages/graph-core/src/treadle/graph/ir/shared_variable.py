@@ -153,16 +153,14 @@ class Container:
             self._let_go(error)
             raise
 
-    def lend(self, value: object) -> None:
-        """Take note that the user holds a host value of the cell too, and may change it."""
-        self._lent = id(value)
-
-    def write(self, value: object) -> None:
-        """Store a host value, already filtered."""
+    def write(self, value: object, *, lent: bool = False) -> None:
+        """Store a host value, already filtered; `lent` if the user holds it too, and may change it."""
         try:
             with self.lock:
                 self._value = self._host = value
                 self._fetch = None
+                if lent:
+                    self._lent = id(value)
         except BaseException as error:
             self._let_go(error)
             raise
@@ -384,10 +382,7 @@ class SharedVariable(Variable[T_co]):
         is_borrowed = as_flag("set_value: borrow", borrow)
         if is_shared and not is_borrowed:
             filtered = self.type.copy_value(filtered)
-        with self.container.lock:
-            self.container.write(filtered)
-            if is_shared and is_borrowed:
-                self.container.lend(filtered)
+        self.container.write(filtered, lent=is_shared and is_borrowed)
 
     def zero(self, borrow: bool = False) -> None:
         """Set every element to zero; in place if `borrow`.
@@ -579,5 +574,5 @@ def shared(
     kind_of_shared = getattr(type_, "shared_type", SharedVariable)
     variable: SharedVariable = kind_of_shared(type_, filtered, strict, allow_downcast, name=name)
     if is_shared and is_borrowed:
-        variable.container.lend(filtered)
+        variable.container.write(filtered, lent=True)
     return variable

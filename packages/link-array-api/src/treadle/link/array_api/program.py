@@ -34,7 +34,11 @@ def explained(fgraph: FunctionGraph, inputs: Sequence[Value], error: Exception, 
     """Return what the Python VM says about these inputs, or the library's own error where it finds nothing wrong."""
     explanation = replay(fgraph, host_values(fgraph, inputs, lib), error)
     if explanation is not error:
-        return explanation
+        try:
+            return explanation
+        finally:
+            # The error's traceback holds this frame, which would keep the values of the call alive with it.
+            del explanation
     first = (str(error).strip().splitlines() or [""])[0]
     msg = (
         f"array_api: {lib.name} failed on a graph that the Python VM computes, {type(error).__name__}: {first}. Name "

@@ -101,7 +101,11 @@ def explained(fgraph: FunctionGraph, inputs: Sequence[Value], error: Exception) 
     """Return what the Python VM says about these inputs, or an error of PyTorch's own where it finds nothing wrong."""
     explanation = replay(fgraph, inputs, error)
     if explanation is not error:
-        return explanation
+        try:
+            return explanation
+        finally:
+            # The error's traceback holds this frame, which would keep the values of the call alive with it.
+            del explanation
     if isinstance(error, NodeError):
         msg = (
             "pytorch: values were found invalid, but the Python VM computes the graph without complaint. Run the "
