@@ -76,8 +76,11 @@ class StagedGraph:
 
     @property
     def arguments(self) -> tuple[Constant, ...]:
-        """The constants that are arguments of the compiled code."""
-        return tuple(c for c in self.constants if c not in self.known)
+        """The constants that are arguments of the compiled code, so that nothing is computed from them as it is compiled.
+
+        Single numbers are part of the code: each argument takes most of a microsecond of every call.
+        """
+        return tuple(c for c in self.constants if c not in self.known and not _is_number(c))
 
     def traceable(self, values: Mapping[Variable, np.ndarray], assumptions: Assumptions) -> Callable[..., Outcome]:
         """Return the function to compile, of all inputs and the `arguments`.
@@ -87,11 +90,12 @@ class StagedGraph:
         """
         fixed: dict[Variable, Array] = {c: c.data for c in self.constants if c in self.known}
         fixed.update(values)
+        numbers = [c for c in self.constants if c not in self.known and _is_number(c)]
         free = [*self.inputs, *self.arguments]
 
         def run(*args: jax.Array) -> Outcome:
             known: dict[Variable, Array] = dict(zip(free, args, strict=True))
-            trace = Trace(known | fixed)
+            trace = Trace(known | fixed | {c: jnp.asarray(c.data) for c in numbers})
             trace.actual.update((v, x) for v, x in zip(free, args, strict=True) if v in values)
             with span("code generation"):
                 trace.run(self.steps)
@@ -100,6 +104,10 @@ class StagedGraph:
             return outputs, trace.failed(), trace.in_rows()
 
         return run
+
+
+def _is_number(constant: Constant) -> bool:
+    return isinstance(constant.data, np.ndarray) and constant.data.size == 1
 
 
 @dataclass(frozen=True, slots=True)
