@@ -4,48 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from treadle.config import config, span
-from treadle.graph import Apply, Constant, FunctionGraph, Type, Unsupported, Value, Variable, as_flag
+from treadle.config import span
+from treadle.graph import Apply, Constant, FunctionGraph, Type, Unsupported, Value, Variable
 from treadle.link.array_api.libraries import Library, library
 from treadle.link.array_api.loops import Loop
 from treadle.link.array_api.program import ArrayProgram, loader
 from treadle.link.array_api.table import ARRAY_API, SCALARS, Lowered
 from treadle.link.array_api.views import fresh_outputs
 from treadle.link.vm import Program, ProgramGraph, generate
-from treadle.tensor import PortableLinker, TensorType
+from treadle.tensor import DeviceLinker, TensorType
 
 __all__ = ["ArrayAPILinker"]
 
 
-class ArrayAPILinker(PortableLinker):
+class ArrayAPILinker(DeviceLinker):
     """Links graphs to the functions of an array library; option ``array_api__namespace`` says which."""
 
     table = ARRAY_API
     scalars = "treadle.link.array_api.SCALARS"
-
-    def __init__(self, *, allow_gc: bool | None = None, device_outputs: bool | None = None) -> None:
-        super().__init__(allow_gc=allow_gc)
-        self._device_outputs = device_outputs
-
-    @property
-    def device_outputs(self) -> bool:  # type: ignore[override]  # nobody sets it
-        """Whether functions return the library's arrays; option ``array_api__device_outputs`` if it was not told."""
-        return bool(config.array_api__device_outputs if self._device_outputs is None else self._device_outputs)
-
-    def clone(self, allow_gc: bool | None = None, device_outputs: bool | None = None) -> ArrayAPILinker:
-        """Return a linker of this kind.
-
-        Parameters
-        ----------
-        allow_gc
-            As for every linker.
-        device_outputs
-            Whether functions return the library's arrays; as this one's do if None.
-        """
-        new = super().clone(allow_gc)
-        if device_outputs is not None:
-            new._device_outputs = as_flag("ArrayAPILinker: device_outputs", device_outputs)
-        return new
+    device_option = "array_api__device_outputs"
+    placement_option = "array_api__device"
 
     def lacks_rule(self, node: Apply) -> bool:
         """Whether there is no rule for a node, or the library lacks what it takes: it then runs on the host."""

@@ -9,7 +9,7 @@ import re
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -21,6 +21,7 @@ from treadle.cache import LIBRARIES, Cache, default_cache, digest
 from treadle.config import new_lock, span
 from treadle.graph import early_nodes, foreign_code
 from treadle.link.jax.options import JAX_LIBRARIES
+from treadle.link.jax.placement import default_device
 from treadle.link.jax.table import Array
 
 if TYPE_CHECKING:
@@ -63,41 +64,56 @@ class ExecutableCache:
         """Pickle the token; the compile directory is that of the process that loads it."""
         return ExecutableCache, (self.token,)
 
-    def _key(self, about: Key) -> str:
-        device = jax.devices()[0]
+    def _key(self, about: Key, device: jax.Device) -> str:
         # Such as the precision of matrix products, which the user may set from one call to the next.
         settings = [f"{name} {getattr(jax.config, name, value)!r}" for name, value in sorted(jax.config.values.items())]
         flags = os.environ.get("XLA_FLAGS", "")
         return digest("jax executable", self.token, device.platform, device.device_kind, repr(about), flags, *settings)
 
-    def find(self, about: Key) -> Form | None:
-        """Return the compiled form for values and shapes, if it was kept; damaged ones count as missing."""
-        payload = self._cache.get(self._key(about))
+    def find(self, about: Key, device: jax.Device) -> Form | None:
+        """Return the form for values and shapes, compiled for a device of this kind, if it was kept.
+
+        Damaged ones count as missing.
+        """
+        payload = self._cache.get(self._key(about, device))
         if payload is None:
             return None
         try:
             libraries, data, donated = pickle.loads(payload)
             if libraries:
                 _initialise_lapack()
-            form = Form(serialize_executable.deserialize_and_load(*data), donated)
+            serialised, inputs, outputs = data
+            call = serialize_executable.deserialize_and_load(serialised, inputs, outputs, execution_devices=[device])
         except Exception:  # noqa: BLE001 - whatever JAX finds wrong with it, the form is compiled anew
             return None
-        return form
+        return Form(call, donated)
 
     def put(
-        self, about: Key, lowered: stages.Lowered, compiled: stages.Compiled, donated: tuple[int, ...] = ()
+        self,
+        about: Key,
+        device: jax.Device,
+        lowered: stages.Lowered,
+        compiled: stages.Compiled,
+        donated: tuple[int, ...] = (),
     ) -> None:
-        """Keep a compiled form, unless it calls libraries that are not known to be there when it is loaded."""
+        """Keep a compiled form.
+
+        Not one that calls libraries that are not known to be there when it is loaded, or that runs elsewhere than on
+        the device, because its arguments are there.
+        """
         called = {a or b for a, b in _CALLED.findall(lowered.as_text())}
         if any(not name.startswith(_LAPACK) for name in called):
             return
         try:
+            executable: Any = compiled.runtime_executable()
+            if executable.local_devices() != [device]:
+                return
             data = serialize_executable.serialize(compiled)
             payload = io.BytesIO()
             pickle.dump((bool(called), data, donated), payload)
         except Exception:  # noqa: BLE001 - what cannot be written is compiled again in another process
             return
-        self._cache.put(self._key(about), payload.getvalue(), {"backend": "jax", "shapes": repr(about[1])})
+        self._cache.put(self._key(about, device), payload.getvalue(), {"backend": "jax", "shapes": repr(about[1])})
 
 
 def _initialise_lapack() -> None:
@@ -119,6 +135,8 @@ class Executables:
     ----------
     arguments
         Further arguments of compiled forms, which are always the same.
+    device
+        Where forms run; None for wherever their arguments are, or JAX's default.
     replaced
         Inputs whose memory results may take over, and the results; to be set before something is compiled.
     latest
@@ -126,8 +144,8 @@ class Executables:
     """
 
     __slots__ = (
-        *("_by_shapes", "_cache", "_function", "_jitted", "_lock", "_traceable", "_values", "arguments", "latest"),
-        "replaced",
+        *("_by_shapes", "_cache", "_function", "_jitted", "_lock", "_traceable", "_values", "arguments", "device"),
+        *("latest", "replaced"),
     )
 
     def __init__(
@@ -136,10 +154,12 @@ class Executables:
         arguments: Sequence[jax.Array],
         values: tuple[bytes, ...],
         cache: Callable[[], ExecutableCache | None],
+        device: jax.Device | None = None,
     ) -> None:
         # Returns the function to compile; it is called when something has to be compiled.
         self._traceable = traceable
         self.arguments = tuple(arguments)
+        self.device = device
         # What the function was made for, in the program's own terms: part of what its forms are kept under.
         self._values = values
         # Returns where they are kept, or None.
@@ -162,11 +182,15 @@ class Executables:
             outcome: Outcome = form.call(*given, *self.arguments)
         except (TypeError, ValueError):
             # Arrays of other devices or layouts than those that it was compiled for.
-            outcome = self._jit()(*args, *self.arguments)
+            outcome = self._jit()(*args, *self.arguments) if self.device is None else form.call(*self._here(args))
         if form.is_new:
             form = self._by_shapes[shapes] = _called(form)
         self.latest = form
         return outcome
+
+    def _here(self, args: Sequence[Array]) -> list[Array]:
+        """Return all arguments, those that are JAX's arrays moved to the device."""
+        return [*[jax.device_put(x, self.device) if isinstance(x, jax.Array) else x for x in args], *self.arguments]
 
     def _make(self, shapes: Shapes, args: Sequence[Array]) -> Form:
         with self._lock:
@@ -178,18 +202,21 @@ class Executables:
     def _stored_or_compiled(self, shapes: Shapes, args: Sequence[Array]) -> Form:
         cache = self._cache()
         about = (self._values, shapes, self.replaced)
-        stored = None if cache is None else cache.find(about)
+        place = self.device or default_device()
+        stored = None if cache is None else cache.find(about, place)
         if stored is not None:
             return stored
-        with early_nodes() as early:
-            traced = self._jit().trace(*args, *self.arguments)
-            donated = self._donated(args, traced.out_info)
-            lowered = self._jit(donated).lower(*args, *self.arguments) if donated else traced.lower()
-        with span("compiler"):
-            compiled = lowered.compile()
+        given = [*args, *self.arguments] if self.device is None else self._here(args)
+        with jax.default_device(place):
+            with early_nodes() as early:
+                traced = self._jit().trace(*given)
+                donated = self._donated(args, traced.out_info)
+                lowered = self._jit(donated).lower(*given) if donated else traced.lower()
+            with span("compiler"):
+                compiled = lowered.compile()
         # What a user's op computed while the graph was traced is in the form, and may be another in another process.
         if cache is not None and foreign_code(early, (*LIBRARIES, *JAX_LIBRARIES)) is None:
-            cache.put(about, lowered, compiled, donated)
+            cache.put(about, place, lowered, compiled, donated)
         return Form(compiled, donated)
 
     def _donated(self, args: Sequence[Array], results: Outcome) -> tuple[int, ...]:

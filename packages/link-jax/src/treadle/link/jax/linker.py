@@ -11,6 +11,7 @@ import numpy as np
 
 from treadle.graph import Apply, FunctionGraph, Type
 from treadle.link.jax.executables import ExecutableCache
+from treadle.link.jax.placement import find_device
 from treadle.link.jax.program import JaxProgram, ProgramSpec, device_form
 from treadle.link.jax.scalars import SCALARS
 from treadle.link.jax.table import JAX, Lowered
@@ -37,6 +38,8 @@ class JAXLinker(DeviceLinker):
         As for every linker.
     device_outputs
         Whether calls return every output as a ``jax.Array``; option ``jax__device_outputs`` if None.
+    device
+        The device that programs run on, such as ``gpu:1``; option ``jax__device`` if None.
 
     Examples
     --------
@@ -51,6 +54,7 @@ class JAXLinker(DeviceLinker):
     table = JAX
     scalars = "treadle.link.jax.SCALARS"
     device_option = "jax__device_outputs"
+    placement_option = "jax__device"
 
     def lacks_rule(self, node: Apply) -> bool:
         """Whether there is no rule for a node's op, or no function for an elementwise function of it."""
@@ -69,11 +73,14 @@ class JAXLinker(DeviceLinker):
     def to_native(self, value: Any, kind: Type) -> Any:
         """Return a NumPy array as a ``jax.Array``."""
         with jax.enable_x64(True):
-            return jax.device_put(value) if isinstance(value, np.ndarray) else value
+            return jax.device_put(value, self._place()) if isinstance(value, np.ndarray) else value
 
     def device_form(self, kind: Type) -> tuple[type, Callable[[np.ndarray], jax.Array]] | None:
         """Return the class of JAX's arrays, and a function that makes one of a NumPy array; None for other values."""
-        return device_form(kind)
+        return device_form(kind, self._place())
+
+    def _place(self) -> jax.Device | None:
+        return find_device(self.device)
 
     def check(self, node: Apply) -> Lowered:
         """Return what the node's rule makes of it."""
@@ -84,7 +91,7 @@ class JAXLinker(DeviceLinker):
     def link_whole(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> JaxProgram:
         """Return a program for the graph; the outputs at `native_outputs` are returned as ``jax.Array``."""
         staged = _staged(fgraph)
-        spec = ProgramSpec(staged.by_value, staged.arguments)
+        spec = ProgramSpec(staged.by_value, staged.arguments, device=self.device)
         return JaxProgram(ProgramGraph.of(fgraph, native_outputs), spec, _staged, staged)
 
     def dump_whole(self, program: Program) -> Any:

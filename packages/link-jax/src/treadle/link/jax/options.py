@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from treadle.config import BOOL, INT, Option
+from treadle.config import BOOL, INT, STR, Option
 
 # The distributions whose versions decide what is compiled.
 JAX_LIBRARIES = ("jax", "jaxlib")
@@ -13,6 +13,12 @@ OPTIONS: tuple[Option[object], ...] = (
         False,
         "Return results of JAX functions as JAX arrays on their device, without a copy to the host.",
         BOOL,
+    ),
+    Option(
+        "jax__device",
+        "",
+        "The JAX device that programs run on, such as gpu, or cpu:1 for the second one. Empty for JAX's own default.",
+        STR,
     ),
     Option.integer(
         "jax__static_values",

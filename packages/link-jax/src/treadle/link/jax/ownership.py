@@ -38,14 +38,6 @@ def owned(array: jax.Array) -> np.ndarray:
     return np.asarray(_Memory(host))
 
 
-def on_device(value: np.ndarray) -> jax.Array:
-    """Return a NumPy array as one of JAX's with memory of its own, which later changes of the array do not reach."""
-    with jax.enable_x64(True):
-        # JAX takes memory over where it can (tried: whatever may_alias says), so that it is given a copy.
-        array: jax.Array = jax.device_put(np.array(value, order="C"))
-        return array
-
-
 def settled(
     inputs: Sequence[jax.Array | np.ndarray], values: Sequence[jax.Array], native: Sequence[bool]
 ) -> list[jax.Array | np.ndarray]:

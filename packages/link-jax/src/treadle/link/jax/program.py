@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import jax
@@ -20,7 +21,8 @@ from treadle.link.jax.errors import (
     RecompilationWarning,
 )
 from treadle.link.jax.executables import ExecutableCache, Executables
-from treadle.link.jax.ownership import on_device, owned, settled
+from treadle.link.jax.ownership import owned, settled
+from treadle.link.jax.placement import find_device, on_device
 from treadle.link.jax.processes import HOME
 from treadle.link.jax.table import Array, Flag
 from treadle.link.jax.variants import Variant, Variants
@@ -43,11 +45,13 @@ class ProgramSpec:
     arguments: tuple[Constant, ...]
     # Where compiled forms are kept between processes; None while they are not.
     cache: ExecutableCache | None = None
+    # The name of the device; empty for JAX's default.
+    device: str = ""
 
 
-def device_form(kind: Type) -> tuple[type, Callable[[np.ndarray], jax.Array]] | None:
+def device_form(kind: Type, device: jax.Device | None) -> tuple[type, Callable[[np.ndarray], jax.Array]] | None:
     """Return the class of JAX's arrays, and a function that makes one of a NumPy array; None for other values."""
-    return (array_class(), on_device) if isinstance(kind, TensorType) else None
+    return (array_class(), partial(on_device, device=device)) if isinstance(kind, TensorType) else None
 
 
 class JaxProgram(Program):
@@ -61,7 +65,7 @@ class JaxProgram(Program):
     the calling thread only.
     """
 
-    __slots__ = ("_arguments", "_compiled", "_graph", "_native", "_stage", "_staged", "_variants", "spec")
+    __slots__ = ("_arguments", "_compiled", "_device", "_graph", "_native", "_stage", "_staged", "_variants", "spec")
 
     host = False
     compiles_in_calls = True
@@ -80,8 +84,10 @@ class JaxProgram(Program):
         self.spec = spec
         native = graph.native_outputs
         self._native = tuple(i in native for i in range(len(graph.outputs))) if native else ()
+        self._device = find_device(spec.device)
         with jax.enable_x64(True):
-            self._arguments = tuple(jax.device_put(c.data) for c in spec.arguments)  # which compiles nothing
+            # Which compiles nothing.
+            self._arguments = tuple(jax.device_put(c.data, self._device) for c in spec.arguments)
         self._variants = Variants(self._variant, int(config.jax__static_values))
         self._compiled: Callable[..., Outcome] = self._run_variant if spec.by_value else self._variant([]).form
 
@@ -107,7 +113,7 @@ class JaxProgram(Program):
         about = tuple(x.tobytes() for x in values)
         assumptions: Assumptions = []
         form = Executables(
-            lambda: self._traceable(values, assumptions), self._arguments, about, lambda: self.spec.cache
+            lambda: self._traceable(values, assumptions), self._arguments, about, lambda: self.spec.cache, self._device
         )
         return Variant(form, about, assumptions)
 
@@ -203,7 +209,7 @@ class JaxProgram(Program):
 
     def device_form(self, kind: Type) -> tuple[type, Callable[[Value], Value]] | None:
         """Return the class of JAX's arrays, and a function that makes one of a NumPy array."""
-        return device_form(kind)
+        return device_form(kind, self._device)
 
     def fetch(self, value: object, type_: Type) -> np.ndarray:
         """Return a native output as a NumPy array that the caller owns."""
@@ -231,7 +237,7 @@ class BegunProgram(JaxProgram):
 
     def __call__(self, *inputs: Value) -> Sequence[Value]:
         """Begin to compute the outputs."""
-        return super().__call__(*[on_device(x) if isinstance(x, np.ndarray) else x for x in inputs])
+        return super().__call__(*[on_device(x, self._device) if isinstance(x, np.ndarray) else x for x in inputs])
 
     def offer_caller(
         self, fallback: Callable[..., object], single: bool, take: Callable[[Callable[..., object]], None]

@@ -76,7 +76,7 @@ class StagedGraph:
 
     @property
     def arguments(self) -> tuple[Constant, ...]:
-        """The constants that are arguments of the compiled code, so that nothing is computed from them as it is compiled.
+        """The constants that are arguments of the compiled code, so that it is not computed from them beforehand.
 
         Single numbers are part of the code: each argument takes most of a microsecond of every call.
         """

@@ -49,14 +49,22 @@ class TorchLinker(DeviceLinker):
         Whether to use torch.compile at once, never, or when it is worth it; option ``torch__compile`` if None.
     device_outputs
         Whether functions return tensors; option ``torch__device_outputs`` if None.
+    device
+        The device that programs run on, such as ``cuda:1``; option ``torch__device`` if None.
     """
 
     table = TORCH
     scalars = "treadle.link.torch.SCALARS"
     device_option = "torch__device_outputs"
+    placement_option = "torch__device"
 
-    def __init__(self, compiled: bool | Literal["auto"] | None = None, device_outputs: bool | None = None) -> None:
-        super().__init__(device_outputs=device_outputs)
+    def __init__(
+        self,
+        compiled: bool | Literal["auto"] | None = None,
+        device_outputs: bool | None = None,
+        device: str | None = None,
+    ) -> None:
+        super().__init__(device_outputs=device_outputs, device=device)
         self.compiled = compiled
 
     def lacks_rule(self, node: Apply) -> bool:

@@ -129,8 +129,9 @@ class Container(StateContainer, metaclass=_Containers):
         """Return the value."""
         return self.storage[0]
 
-    def write(self, value: object) -> None:
+    def write(self, value: object, *, lent: bool = False) -> None:
         """Store a value, already converted."""
+        del lent  # it is never moved
         with self.lock:
             self.storage[0] = value
 

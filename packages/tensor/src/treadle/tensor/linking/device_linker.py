@@ -1,12 +1,19 @@
-"""DeviceLinker: a linker of tensors whose programs may leave results on a device."""
+"""DeviceLinker: a linker of tensors whose programs run on a device, and may leave results there."""
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from treadle.config import config
-from treadle.graph import as_flag
+from treadle.graph import GraphTypeError, as_flag
 from treadle.tensor.linking.portable_linker import PortableLinker
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from treadle.graph import FunctionGraph
+    from treadle.link.vm import Program, ProgramGraph
 
 __all__ = ["DeviceLinker"]
 
@@ -22,30 +29,70 @@ class DeviceLinker(PortableLinker):
         Whether functions return all outputs in that form, or as NumPy arrays but for those in ``Out(borrow=True)``. If
         None, the option decides that `device_option` names. A mode sets it by
         ``mode.clone(link_kwargs={"device_outputs": True})``.
+    device
+        The name of the device that programs run on, as the option that `placement_option` names takes it, which
+        decides if this is None. A mode sets it by ``mode.clone(link_kwargs={"device": "gpu:1"})``.
 
     Attributes
     ----------
-    device_option
-        The option's name.
+    device_option, placement_option
+        The options' names.
     """
 
     device_option: ClassVar[str]
+    placement_option: ClassVar[str]
 
-    def __init__(self, *, allow_gc: bool | None = None, device_outputs: bool | None = None) -> None:
+    def __init__(
+        self, *, allow_gc: bool | None = None, device_outputs: bool | None = None, device: str | None = None
+    ) -> None:
         super().__init__(allow_gc=allow_gc)
         self._device_outputs = self._flag(device_outputs)
+        self._device = self._name(device)
 
     def _flag(self, value: bool | None) -> bool | None:
         return None if value is None else as_flag(f"{type(self).__name__}: device_outputs", value)
+
+    def _name(self, value: object) -> str | None:
+        if value is None or isinstance(value, str):
+            return value
+        msg = f"{type(self).__name__}: device must be the name of a device, got {value!r}. Give a string as option "
+        raise GraphTypeError(msg + f"{self.placement_option} takes it.")
 
     @property
     def device_outputs(self) -> bool:  # type: ignore[override]  # nobody sets it
         """Whether functions return arrays of the library."""
         return bool(getattr(config, self.device_option) if self._device_outputs is None else self._device_outputs)
 
-    def clone(self, allow_gc: bool | None = None, device_outputs: bool | None = None) -> Self:
+    @property
+    def device(self) -> str:
+        """The name of the device that programs run on."""
+        return str(getattr(config, self.placement_option) if self._device is None else self._device)
+
+    def clone(
+        self, allow_gc: bool | None = None, device_outputs: bool | None = None, device: str | None = None
+    ) -> Self:
         """Return a linker of this kind; what is None is as in this one."""
         new = super().clone(allow_gc)
         if device_outputs is not None:
             new._device_outputs = self._flag(device_outputs)
+        if device is not None:
+            new._device = self._name(device)
         return new
+
+    def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
+        """Return a program for the graph, on the linker's device."""
+        with self._placed():
+            return super().link(fgraph, native_outputs)
+
+    def dump(self, program: Program) -> Any:
+        """Return what is kept of a program; a linker with a `link` of its own says how for itself."""
+        return super().dump(program)
+
+    def load(self, data: Any, graph: ProgramGraph) -> Program:
+        """Return the program that was kept, on the linker's device."""
+        with self._placed():
+            return super().load(data, graph)
+
+    def _placed(self) -> AbstractContextManager[object]:
+        """Return a context in which the option names the linker's device."""
+        return nullcontext() if self._device is None else config.change_flags(**{self.placement_option: self._device})
