@@ -234,6 +234,34 @@ def test_routines_of_lapack_are_called_by_name(write: Write, dtype: str) -> None
     assert compiled_kernel(factor, np.zeros(25, dtype), np.ones(5, dtype), np.zeros(5, "int32"), 5, mode="C")[0] == 1
 
 
+SORTED = """
+@kernel
+def sorted_by_numpy(x: Pointer[T], n: int, *, kind: str) -> int:
+    failed = numpy.sort(kind, x + 1, n - 1)
+    return failed
+"""
+
+
+@pytest.mark.parametrize("dtype", ["int16", "uint16", "float32", "int64", "uint64", "float64"])
+def test_numpy_sorts_elements_read_as_any_kind(write: Write, dtype: str) -> None:
+    x = np.array([3, -1, 7, -5, 2, 0, -9], "int64").astype(dtype)
+    if dtype[0] == "f":
+        x[2] = np.nan
+    bits = x.view(f"u{x.itemsize}")
+    for mode in ("VM", "C", "NUMBA"):
+        status, (after,) = compiled_kernel(write(SORTED).sorted_by_numpy, bits, len(x), mode=mode, kind=dtype[0])
+        assert status == 0
+        np.testing.assert_array_equal(after.view(dtype), [x[0], *np.sort(x[1:])])
+
+
+def test_only_numbers_are_sorted_by_numpy(write: Write) -> None:
+    sorted_by_numpy = write(SORTED).sorted_by_numpy
+    with pytest.raises(KernelError, match="no kind and pointer of numbers, in line"):
+        sorted_by_numpy.specialised([("uint8", -1), ("int64", 0)], {"kind": "u"})
+    with pytest.raises(KernelError, match="no kind and pointer of numbers, in line"):
+        sorted_by_numpy.specialised([("uint64", -1), ("int64", 0)], {"kind": "c"})
+
+
 UNSIGNED = """
 @kernel
 def mixed(x: Vector[uint64], o: Pointer[uint64], b: Pointer[bool]) -> int:
@@ -242,7 +270,10 @@ def mixed(x: Vector[uint64], o: Pointer[uint64], b: Pointer[bool]) -> int:
         z = (z ^ (z >> 30)) * 18446744073709551557
         o[i] = z // uint64(7) + z % uint64(11) + (z << 5)
         b[i] = (z >> 63) == uint64(1) and x[i] != 0
-    return int(x[0] >> 32)
+    low = uint64(7)
+    for j in range(len(x)):
+        low = min(max(low, x[j]), x[len(x) - 1], 18446744073709551557)
+    return int(x[0] >> 32) ^ int(low)
 """
 
 
@@ -273,7 +304,7 @@ def test_unsigned_integers_wrap_around(write: Write) -> None:
         ("a, b = 1, 2\n    return a", "no variable and no element"),
         ("return 2**a", "Pow of int64"),
         ("return 9223372036854775808", "is not an int64"),
-        ("return min(u, 1.0)", "min and max of other numbers"),
+        ("return min(u, 1.0)", "min and max of other numbers than integers"),
         ("return a < b < u", "int64 is needed, got float64"),
         ("r = local(float64, a)\n    return 0", "room for a number of elements that is not known"),
         ("return lambda: a", "the language has no Lambda"),

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from treadle.kernels.kinds import SIZES, is_pointer, real_dtype, value_kind
     from treadle.kernels.language import Status
     from treadle.kernels.numba_printing import memory_code, numba_lines, numba_name, value_code
+    from treadle.kernels.numpy_sorts import BY_NUMPY, numpy_sort, sorts_table
     from treadle.kernels.site import TABLE, Comparison, Given, Length, Site, at_site
     from treadle.kernels.tree import Routine, Specialised
 
@@ -26,13 +27,14 @@ else:
             "treadle.kernels.kinds": "SIZES is_pointer real_dtype value_kind",
             "treadle.kernels.language": "Status",
             "treadle.kernels.numba_printing": "memory_code numba_lines numba_name value_code",
+            "treadle.kernels.numpy_sorts": "BY_NUMPY numpy_sort sorts_table",
             "treadle.kernels.site": "TABLE Comparison Given Length Site at_site",
             "treadle.kernels.tree": "Routine Specialised",
         },
     )
 
 __all__ = [
-    "HELPERS", "SIZES", "TABLE", "Comparison", "Given", "Kernel", "KernelError", "Length", "Routine", "Site",
-    "Specialised", "Status", "at_site", "c_name", "c_text", "is_pointer", "kernel", "memory_code", "numba_lines",
-    "numba_name", "real_dtype", "stored_type", "value_code", "value_kind",
+    "BY_NUMPY", "HELPERS", "SIZES", "TABLE", "Comparison", "Given", "Kernel", "KernelError", "Length", "Routine",
+    "Site", "Specialised", "Status", "at_site", "c_name", "c_text", "is_pointer", "kernel", "memory_code",
+    "numba_lines", "numba_name", "numpy_sort", "real_dtype", "sorts_table", "stored_type", "value_code", "value_kind",
 ]  # fmt: skip

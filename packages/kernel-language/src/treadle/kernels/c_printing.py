@@ -57,6 +57,8 @@ HELPERS: Mapping[str, str] = MappingProxyType(
     {
         "tr_k_min": "static inline int64_t tr_k_min(int64_t a, int64_t b) { return a < b ? a : b; }\n",
         "tr_k_max": "static inline int64_t tr_k_max(int64_t a, int64_t b) { return a > b ? a : b; }\n",
+        "tr_k_min_u64": "static inline uint64_t tr_k_min_u64(uint64_t a, uint64_t b) { return a < b ? a : b; }\n",
+        "tr_k_max_u64": "static inline uint64_t tr_k_max_u64(uint64_t a, uint64_t b) { return a > b ? a : b; }\n",
         "tr_k_abs": "static inline int64_t tr_k_abs(int64_t a) { return a < 0 ? -a : a; }\n",
         "tr_k_floor_div": (
             "static inline int64_t tr_k_floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }\n"
@@ -112,7 +114,7 @@ def c_name(kernel: Specialised) -> str:
 def c_text(kernel: Specialised) -> str:
     """Return the definition of a kernel's C function; those of kernels that it calls come before it.
 
-    Addresses of routines of LAPACK and BLAS are further parameters (``void *``), ordered as `Specialised.routines`.
+    Addresses of routines of libraries are further parameters (``void *``), ordered as `Specialised.routines`.
     """
     parameters = [
         f"{value_type(p.kind)}{'restrict ' if is_pointer(p.kind) else ' '}{_named(p.name)}" for p in kernel.parameters
@@ -192,6 +194,11 @@ class _Printer:
 
     def _routine(self, call: CallRoutine) -> list[str]:
         routine = call.routine
+        if routine.library == "numpy":
+            name, (x, n) = f"numpy_{routine.name}", map(self.text, call.arguments)
+            # The address is 0 where NumPy's functions cannot be called.
+            called = f"((int (*)(void *, intptr_t, void *)){name})({x}, {n}, 0)"
+            return [f"{_named(call.target or '')} = {name} ? {called} : -1;"]
         kinds, arguments = [], []
         for argument in call.arguments:
             if is_pointer(argument.kind):
@@ -279,7 +286,7 @@ class _Printer:
         arguments = ", ".join(map(self.text, x.arguments))
         name = x.function
         if name in {"min", "max"} or (name == "abs" and x.kind == "int64"):
-            return f"{PREFIX}{name}({arguments})"
+            return f"{PREFIX}{name}{'_u64' if x.kind == 'uint64' else ''}({arguments})"
         if name in {"quotient", "remainder"}:
             left, right = map(self.text, x.arguments)
             return f"({left} {'/' if name == 'quotient' else '%'} {right})"

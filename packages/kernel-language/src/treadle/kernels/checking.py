@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from treadle.kernels import language
 from treadle.kernels.expressions import Expressions, Unknown
-from treadle.kernels.kinds import WEAK, is_pointer, real_dtype, shown, value_kind
+from treadle.kernels.kinds import SIZES, WEAK, is_pointer, real_dtype, shown, value_kind
 from treadle.kernels.language import ELEMENTS
 from treadle.kernels.tree import (
     Assign,
@@ -33,6 +33,7 @@ from treadle.kernels.tree import (
 if TYPE_CHECKING:
     from treadle.kernels.definition import Argument
 
+_LIBRARIES = (language.lapack, language.blas, language.numpy)
 _LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 _PLAIN: Mapping[object, str] = {int: "int64", float: "float64", bool: "bool"}
 
@@ -173,14 +174,14 @@ class Checker(Expressions):
             raise self.error(node, f"{name} is {shown(self.variables[name])}, and then {shown(kind)}", "Convert it")
         self.assigned.add(name)
 
-    # Routines of LAPACK and BLAS
+    # Routines of libraries
 
     def _is_routine(self, node: ast.expr) -> bool:
         return (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)
             and isinstance(node.func.value, ast.Name)
-            and self.named(node.func.value) in (language.lapack, language.blas)
+            and self.named(node.func.value) in _LIBRARIES
         )
 
     def _call_routine(self, node: ast.expr, target: str | None) -> Statement:
@@ -193,6 +194,8 @@ class Checker(Expressions):
             for a in node.args
         ]
         arguments = [self.fitted(node, a, "int64") if a.kind == "int" else a for a in arguments]
+        if library == "numpy":
+            return self._call_numpy(node, target, arguments)
         main = [a.kind[1:] for a in arguments if is_pointer(a.kind) and a.kind[1:] in _LETTERS]
         first = next((kind for kind in main if "complex" in kind), main[0] if main else None)
         if first is None:
@@ -214,6 +217,18 @@ class Checker(Expressions):
         routine = Routine(library, f"{_LETTERS[first]}{node.func.attr}", "".join(letters))
         self.routines.append(routine)
         return CallRoutine(target, routine, arguments)
+
+    def _call_numpy(self, node: ast.Call, target: str | None, arguments: Sequence[Expression]) -> Statement:
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        kinds = [a.kind for a in arguments]
+        if name != "sort" or len(kinds) != 3 or kinds[0] != "char" or kinds[2] != "int64" or target is None:
+            raise self.error(node, "no function of NumPy's", "Write failed = numpy.sort('f', x, n), or i or u for f")
+        kind, element = arguments[0], kinds[1].removeprefix("*")
+        if not isinstance(kind, Literal) or kind.value not in {"f", "i", "u"} or SIZES.get(element, 1) < 2:
+            raise self.error(node, "no kind and pointer of numbers", "Pass f, i or u, and elements of 2 to 8 bytes")
+        routine = Routine("numpy", f"sort_{kind.value}{8 * SIZES[element]}", "xi")
+        self.routines.append(routine)
+        return CallRoutine(target, routine, arguments[1:])
 
     # Control
 

@@ -419,12 +419,12 @@ class Expressions:
             return self._converted(node, kinds[called], arguments[0])
         if called in (min, max) and count >= 2:
             arguments = self._common(node, arguments)
-            if arguments[0].kind == "int64":
+            if arguments[0].kind in INTEGERS:
                 first = arguments[0]
                 for other in arguments[1:]:
-                    first = Apply("int64", called.__name__, [first, other])
+                    first = Apply(first.kind, called.__name__, [first, other])
                 return first
-            raise self.error(node, "min and max of other numbers than int", "Compare them: NaN needs a decision")
+            raise self.error(node, "min and max of other numbers than integers", "Compare them: NaN needs a decision")
         if called in (language.quotient, language.remainder) and count == 2:
             arguments = [self.fitted(node, a, "int64") for a in arguments]
             return Apply("int64", called.__name__, arguments)

@@ -58,8 +58,8 @@ def run(kernel: Kernel, arguments: Sequence[Any], static: Mapping[str, Any]) -> 
         as_value(value_kind(p.dtype), value) if p.rank == 0 and not p.free else value
         for (value, _), p in zip(pairs, kernel.declared(), strict=True)
     ]
-    tree = _Typed(version, kernel).visit(ast.parse(ast.unparse(_bare(kernel.tree()))))
-    names = {**kernel.scope, **kernel.bound(known), "range": language.steps, "_as": as_value}
+    tree = _Typed(version, kernel).visit(_Shifts().visit(ast.parse(ast.unparse(_bare(kernel.tree())))))
+    names = {**kernel.scope, **kernel.bound(known), "range": language.steps, "_as": as_value, "_by": _shift_by}
     exec(compile(ast.fix_missing_locations(tree), kernel.where, "exec"), names)
     with np.errstate(all="ignore"):
         return names[kernel.name](*values, **static)
@@ -74,6 +74,22 @@ def _bare(tree: ast.FunctionDef) -> ast.FunctionDef:
     for argument in (*bare.args.args, *bare.args.kwonlyargs):
         argument.annotation = None
     return bare
+
+
+def _shift_by(value: Any, count: Any) -> Any:
+    """Return by how much to shift, as a number of the value's own type: NumPy has no shifts of uint64 by int64."""
+    return count if isinstance(value, int) else as_value(value.dtype.name, count)
+
+
+class _Shifts(ast.NodeTransformer):
+    """Makes the numbers that values are shifted by ones of their own type."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        """Convert the second operand."""
+        self.generic_visit(node)
+        if isinstance(node.op, ast.LShift | ast.RShift):
+            node.right = ast.Call(ast.Name("_by", ast.Load()), [node.left, node.right], [])
+        return node
 
 
 class _Typed(ast.NodeTransformer):

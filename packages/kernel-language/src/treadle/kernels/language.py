@@ -356,3 +356,5 @@ class _Library:
 
 lapack = _Library("lapack", call_routine)
 blas = _Library("blas", call_routine)
+# NumPy's own functions: ``numpy.sort("f", x, n)``.
+numpy = _Library("numpy", call_routine)

@@ -110,6 +110,10 @@ class Site(ABC):
         """Return a variable of any rank as an array in C order, copied if it is none; a number as one of length 1."""
 
     @abstractmethod
+    def bits(self, given: Given) -> Given:
+        """Return an array whose elements are read as unsigned integers of their size, 8 bytes at most."""
+
+    @abstractmethod
     def integer(self, x: Variable) -> Length:
         """Return the value of an integer variable of rank 0."""
 

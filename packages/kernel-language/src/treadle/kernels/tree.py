@@ -111,10 +111,10 @@ class Call(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Routine:
-    """A routine of LAPACK or BLAS as a kernel calls it."""
+    """A routine of LAPACK, BLAS or NumPy as a kernel calls it."""
 
     library: str
-    # With the letter of the type: ``dpotrf``.
+    # With the letter of the type, ``dpotrf``; of NumPy with the type, ``sort_f64``.
     name: str
     # A letter for each argument: c for a character, i for an integer, x for an element, r for a real number of that
     # precision, or a pointer to such. ``info`` of LAPACK is not among them.

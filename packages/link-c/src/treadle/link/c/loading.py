@@ -11,10 +11,10 @@ import numpy as np
 
 from treadle.cache import default_cache
 from treadle.config import new_lock, span
+from treadle.kernels import sorts_table
 from treadle.link.c.blas import blas_pointers
 from treadle.link.c.conventions.abi import BRIDGE
 from treadle.link.c.conventions.convention import FIXED, MOST_ARGUMENTS
-from treadle.link.c.conventions.sorts import sorts_table
 from treadle.link.c.errors import BackendUnavailableError, CompileError, LibraryGoneError
 from treadle.link.c.program import Binary, CProgram
 from treadle.link.c.support.interrupts import WATCH

@@ -149,11 +149,13 @@ def _install_routines(source: str) -> None:
     """Register with LLVM the functions of SciPy and NumPy that a text calls; LLVM resolves them when it loads code."""
     from treadle.link.numba.routines.externals import EXTERNALS
     from treadle.link.numba.routines.lapack import ROUTINES
+    from treadle.link.numba.routines.numpy_sorts import SORTS
     from treadle.link.numba.routines.special import SPECIAL
 
     EXTERNALS.install(source)
     SPECIAL.install(source)
     ROUTINES.install(source)
+    SORTS.install(source)
 
 
 def table_of(

@@ -24,6 +24,7 @@ from treadle.config import new_lock
 from treadle.link.numba.routines import memory
 from treadle.link.numba.routines.externals import EXTERNALS
 from treadle.link.numba.routines.lapack import ROUTINES
+from treadle.link.numba.routines.numpy_sorts import SORTS
 from treadle.link.numba.routines.special import SPECIAL
 from treadle.link.numba.routines.vector_math import VECTOR_MATH
 from treadle.tensor import QUADRATURE
@@ -434,6 +435,20 @@ def _routine(library: str, name: str) -> Intrinsic:
     return _typed(typing, len(passed))
 
 
+def _numpy_sort(short: str) -> Intrinsic:
+    """NumPy's function that sorts the numbers at a pointer; other than 0 where it cannot be called."""
+    symbol, short_int = SORTS.find(short), ir.IntType(32)
+    kind = types.CPointer(TYPES[f"u{int(short[1:]) // 8}"])
+
+    def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+        declared = ir.FunctionType(short_int, [cgutils.voidptr_t, _WORD, cgutils.voidptr_t])
+        function = cgutils.get_or_insert_function(builder.module, declared, symbol)
+        numbers = builder.bitcast(args[0], cgutils.voidptr_t)
+        return builder.sext(builder.call(function, [numbers, args[1], cgutils.voidptr_t(None)]), _WORD)
+
+    return _primitive(write, types.int64, kind, types.int64)
+
+
 def _from_table(values: Sequence[float]) -> Intrinsic:
     """The number at a position of a constant table."""
 
@@ -500,6 +515,7 @@ _FAMILIES: dict[str, Callable[..., Intrinsic]] = {
     "compose": _composed,
     "libmc": _libm_complex,
     "lapack": lambda name: _routine("lapack", name),
+    "numpy": lambda _, short: _numpy_sort(short),
     "blas": lambda name: _routine("blas", name),
 }
 _SINGLE: dict[str, Callable[[], Intrinsic | float]] = {

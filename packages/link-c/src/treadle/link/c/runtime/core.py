@@ -146,6 +146,12 @@ static int tr_overwrite(tr_var *o, tr_var *x, int nd, int64_t size) {
   return 1;
 }
 """,
+    # The address of a function in a table of such; 0 if there is no table.
+    "tr_function": """\
+static inline void *tr_function(uintptr_t table, int at) {
+  return table ? (void *)((const uintptr_t *)table)[at] : 0;
+}
+""",
     "tr_count": """\
 static int64_t tr_count(const tr_var *x, int nd) {
   int64_t total = 1;

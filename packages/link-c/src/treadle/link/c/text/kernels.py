@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from treadle.kernels import Comparison, Given, Length, Site, Specialised, Status, stored_type
+from treadle.kernels import BY_NUMPY, Comparison, Given, Length, Routine, Site, Specialised, Status, stored_type
 from treadle.link.c.conventions.dtypes import CTYPES, CType, loaded
 from treadle.link.c.conventions.lapack import routine_pointer
 from treadle.link.c.runtime.kernels import KERNELS
@@ -52,6 +53,11 @@ class CSite(Site):
         self.unit.call(f"tr_copy(v + {copy}, v + {at}, {rank}, {size}, tr_move{size})")
         return self._of(x, copy)
 
+    def bits(self, given: Given) -> Given:
+        """Return an array whose elements are read as unsigned integers."""
+        dtype = f"uint{8 * CTYPES[given.dtype].size}"
+        return replace(given, dtype=dtype, text=f"({stored_type(dtype)} *){given.text}")
+
     def integer(self, x: Variable) -> Length:
         """Return the value of an integer."""
         return self._named(self.unit.integer(x))  # type: ignore[arg-type]  # a tensor
@@ -81,7 +87,12 @@ class CSite(Site):
 
     def room(self, dtype: str, count: Length | int) -> Given:
         """Return working memory."""
-        return self._made(self.unit.scratch(), dtype, [count]).pointer
+        at = self.unit.scratch()
+        # Nothing is allocated for nothing.
+        self.unit.line(f"if (!({count})) v[{at}].p = (char *)&v[{at}].cell; else {{")
+        given = self._made(at, dtype, [count])
+        self.unit.line("}")
+        return given.pointer
 
     def stop_if(self, condition: Comparison, status: Status = Status.SHAPE) -> None:
         """Write that the program ends where a condition holds."""
@@ -90,9 +101,16 @@ class CSite(Site):
     def write(self, version: Specialised, arguments: Sequence[str], keeps: bool) -> Length | None:
         """Write a call."""
         name = KERNELS.add(version)
-        routines = [self.unit.pointer(*routine_pointer(routine)) for routine in version.routines]
+        routines = [self._routine(routine) for routine in version.routines]
         text = f"{name}({', '.join([*arguments, *routines])})"
         if keeps:
             return self._named(text)
         self.unit.call(text)
         return None
+
+    def _routine(self, routine: Routine) -> str:
+        """Return the address of a routine of a library."""
+        if routine.library == "numpy":
+            place = BY_NUMPY.index(routine.name.removeprefix("sort_"))
+            return f"tr_function({self.unit.sorts()}, {place})"
+        return self.unit.pointer(*routine_pointer(routine))

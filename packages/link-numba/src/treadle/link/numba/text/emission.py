@@ -494,17 +494,19 @@ class Emitter:
 
     @staticmethod
     def _extreme(sign: str, arguments: Sequence[Value]) -> Value:
-        if any(a.kind != types.int64 for a in arguments):
-            msg = "an extreme of other numbers than int64"
+        kind = arguments[0].kind
+        if kind not in {types.int64, types.uint64} or any(a.kind != kind for a in arguments):
+            msg = "an extreme of other numbers than int64 or uint64"
             raise BeyondError(msg)
 
         def write(builder: ir.IRBuilder) -> ir.Value:
             extreme, *further = [a.write(builder) for a in arguments]
+            compare = builder.icmp_signed if kind == types.int64 else builder.icmp_unsigned
             for other in further:
-                extreme = builder.select(builder.icmp_signed(sign, extreme, other), extreme, other)
+                extreme = builder.select(compare(sign, extreme, other), extreme, other)
             return extreme
 
-        return Value(types.int64, write)
+        return Value(kind, write)
 
     def _address_of(self, name: str) -> Value:
         """Return the address of a unit's function, for calls from C."""

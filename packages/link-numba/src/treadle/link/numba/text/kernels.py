@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from treadle.kernels import (
@@ -81,6 +82,12 @@ class NumbaSite(Site):
         pointer = f"as_{value.storage.memory}({room.address})"
         self.writer.add(f"{pointer}[0] = {value.storage.stored(value.text)}")
         return self._given(room)
+
+    def bits(self, given: Given) -> Given:
+        """Return an array whose elements are read as unsigned integers."""
+        dtype = f"uint{8 * STORAGES[given.dtype].itemsize}"
+        address = given.text.removeprefix(f"as_{memory_code(given.dtype)}(")
+        return replace(given, dtype=dtype, text=f"as_{memory_code(dtype)}({address}")
 
     def integer(self, x: Variable) -> Length:
         """Return the value of an integer."""

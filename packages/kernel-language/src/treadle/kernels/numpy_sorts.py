@@ -25,12 +25,12 @@ class _Table:
         self._lock = new_lock()
         self._words: Array[ctypes.c_void_p] | None = None
 
-    def address(self) -> int:
-        """Return the address of the table, which has one entry for each of `BY_NUMPY`."""
+    def words(self) -> Array[ctypes.c_void_p]:
+        """Return the table, which has one entry for each of `BY_NUMPY`."""
         with self._lock:
             if self._words is None:
                 self._words = (ctypes.c_void_p * len(BY_NUMPY))(*_find())
-            return ctypes.addressof(self._words)
+            return self._words
 
 
 _TABLE = _Table()
@@ -38,7 +38,16 @@ _TABLE = _Table()
 
 def sorts_table() -> int:
     """Return the address of a table with a function for each of `BY_NUMPY`, or 0 where it cannot be found."""
-    return _TABLE.address()
+    return ctypes.addressof(_TABLE.words())
+
+
+def numpy_sort(short: str) -> int | None:
+    """Return the address of the function that sorts numbers of one of `BY_NUMPY`, None where it cannot be found.
+
+    It takes the address of the numbers, how many there are, and an array that it does not use; it returns 0.
+    """
+    address: int | None = _TABLE.words()[BY_NUMPY.index(short)]
+    return address
 
 
 def _find() -> list[int | None]:
