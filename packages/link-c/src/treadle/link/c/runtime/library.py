@@ -31,7 +31,6 @@ from treadle.link.c.runtime.reductions.fused_reduction import FUSED
 from treadle.link.c.runtime.reductions.normalization import NORMALIZATION, normalizer
 from treadle.link.c.runtime.reductions.reduction import DRIVER, KINDS, arg_reducer, reducer
 from treadle.link.c.runtime.shapes import SHAPES
-from treadle.link.c.runtime.sorting import SORTING, back_from_key, key_of, position_sorter, selector, sorter
 from treadle.link.c.runtime.threads import shared_among_threads
 from treadle.link.c.runtime.user import USERS
 from treadle.link.c.runtime.vectors import BLOCK_FUNCTIONS, VECTOR_TYPES, block_function, shifted_exponentials
@@ -58,7 +57,7 @@ class Library:
         texts: dict[str, str] = {
             **CORE, **CALLS, **GAMMA_FUNCTIONS, **INVERSE_ERROR_FUNCTIONS, **scalar_helpers(), **DRIVER, **FUSED,
             **PRODUCT, **INDEXING, **LOOPS, **NORMALIZATION,
-            **SHAPES, **SORTING, **SPECIAL, **USERS, **LANGUAGE,
+            **SHAPES, **SPECIAL, **USERS, **LANGUAGE,
             "tr_f64s tr_f32s": VECTOR_TYPES,
         }  # fmt: skip
         HELPERS.refuse_names_of(texts)
@@ -79,11 +78,6 @@ class Library:
             **{f"tr_v_{f}": partial(inverse_error_block, f) for f in INVERSE_ERROR_BLOCKS},
             **{f"tr_scan_{kind}": partial(accumulation, kind) for kind in ACCUMULATIONS},
             "tr_recur": recurrence,
-            "tr_key": key_of,
-            "tr_back": back_from_key,
-            "tr_sort": sorter,
-            "tr_argsort": position_sorter,
-            "tr_select": selector,
             "tr_shifted_exp": partial(shifted_exponentials, simd=simd, portable=portable),
             "tr_matmul": matmul,
             "tr_accumulate": accumulated,

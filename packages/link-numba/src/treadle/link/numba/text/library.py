@@ -11,7 +11,6 @@ from treadle.graph import DuplicateRegistrationError
 from treadle.link.numba.buffers import BUFFERS
 from treadle.link.numba.interrupts import WATCHED
 from treadle.link.numba.routines.pool import TEXT as POOL
-from treadle.link.numba.routines.sorts import TEXT as SORTS
 from treadle.link.numba.routines.special_functions import SPECIAL
 from treadle.link.numba.routines.threads import TEXT as THREADS
 from treadle.link.numba.text.unit import Unit
@@ -513,7 +512,7 @@ def row_sum_{t}(n, x, stride):  # i8 *{t} i8
 
 
 def _texts() -> Iterable[str]:
-    yield from (BUFFERS, POOL, THREADS, SORTS, _LENGTHS, _HALF, SPECIAL, WATCHED)
+    yield from (BUFFERS, POOL, THREADS, _LENGTHS, _HALF, SPECIAL, WATCHED)
     for t, bits, mantissa, bias in (("f4", "i4", "23", "127"), ("f8", "i8", "52", "1023")):
         yield _UNSIGNED.replace("{t}", t)
         layout = _FLOATS.replace("{bits}", bits).replace("{mantissa}", mantissa).replace("{bias}", bias)
