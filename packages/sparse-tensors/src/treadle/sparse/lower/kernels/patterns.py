@@ -67,16 +67,25 @@ def sparse_sort(line: Pointer[int32], n: int) -> int:
 
 @kernel
 def sparse_sorted_line(indices: Vector[int32], start: int, stop: int, line: Pointer[int32]) -> int:
-    """Copy the positions of a line, sorted."""
+    """Copy the positions of a line, sorted and each once, and return how many there are."""
     n = stop - start
-    unsorted = False
+    # Mostly they are so already, which is found out without branches.
+    last = -1
+    wrong = 0
     for e in range(n):
-        line[e] = indices[start + e]
-        if e > 0 and line[e - 1] > line[e]:
-            unsorted = True
-    if unsorted:
-        sparse_sort(line, n)
-    return OK
+        at = indices[start + e]
+        line[e] = at
+        wrong += int(at <= last)
+        last = at
+    if wrong == 0:
+        return n
+    sparse_sort(line, n)
+    count = 1
+    for f in range(1, n):
+        if line[f] != line[count - 1]:
+            line[count] = line[f]
+            count += 1
+    return count
 
 
 @kernel
@@ -98,24 +107,24 @@ def sparse_combined(
     count = 0
     starts[0] = 0
     for i in range(len(a_pointers) - 1):
-        na = a_pointers[i + 1] - a_pointers[i]
-        nb = b_pointers[i + 1] - b_pointers[i]
+        na = sparse_sorted_line(a_indices, a_pointers[i], a_pointers[i + 1], line)
         other = line + na
-        sparse_sorted_line(a_indices, a_pointers[i], a_pointers[i + 1], line)
-        sparse_sorted_line(b_indices, b_pointers[i], b_pointers[i + 1], other)
+        nb = sparse_sorted_line(b_indices, b_pointers[i], b_pointers[i + 1], other)
         x = 0
         y = 0
-        while (x < na and y < nb) if both else (x < na or y < nb):
-            at = line[x] if y >= nb or (x < na and line[x] <= other[y]) else other[y]
-            in_a = x < na and line[x] == at
-            in_b = y < nb and other[y] == at
-            while x < na and line[x] == at:
-                x += 1
-            while y < nb and other[y] == at:
-                y += 1
-            if not both or (in_a and in_b):
-                found[count] = at
-                count += 1
+        # Which one comes first cannot be foreseen: no branch depends on it.
+        while x < na and y < nb:
+            p = line[x]
+            q = other[y]
+            found[count] = min(p, q)
+            x += int(p <= q)
+            y += int(q <= p)
+            count += int(p == q) if both else 1
+        if not both:
+            copied(line + x, found + count, na - x)
+            count += na - x
+            copied(other + y, found + count, nb - y)
+            count += nb - y
         starts[i + 1] = count
     return OK
 

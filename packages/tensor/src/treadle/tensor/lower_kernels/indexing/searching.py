@@ -171,19 +171,28 @@ def search(
         while start < each:
             first = v + (part * each + start)
             count = min(each - start, 8)
-            for c in range(8):
-                key[c] = first[c if c < count else 0]
-                at[c] = 0
-            nan = False
-            for d in range(8):
-                nan = nan | (key[d] != key[d])
-            if nan:
+            # Whole blocks are read, looked through for NaN and written by vectors.
+            if count == 8:
+                for c in independent(range(8)):
+                    key[c] = first[c]
+            else:
+                for d in range(8):
+                    key[d] = first[d if d < count else 0]
+            odd = 0
+            for e in independent(range(8)):
+                at[e] = 0
+                odd += int(key[e] != key[e])
+            if odd > 0:
                 search_eight(sorted_, n, stride, key, at, right=right, nan=True)
             else:
                 search_eight(sorted_, n, stride, key, at, right=right, nan=False)
             to = o + (part * each + start)
-            for f in range(count):
-                to[f] = at[f]
+            if count == 8:
+                for f in independent(range(8)):
+                    to[f] = at[f]
+            else:
+                for g in range(count):
+                    to[g] = at[g]
             start += 8
     return OK
 
