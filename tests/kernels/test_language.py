@@ -389,3 +389,80 @@ def test_check_tells_what_differs(write: Write, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("treadle.kernels.language.Pointer.__setitem__", lambda *_: None)
     with pytest.raises(ContractError, match=r"C: kernel halved leaves .*0\.5.* at 0 of pointer 0, and .*0\.0"):
         check_kernel(made.halved, np.ones(1), np.zeros(1))
+
+
+VECTORS = """
+@kernel
+def rows(x: Pointer[T], w: Pointer[T], n: int, o: Pointer[T], *, several: int) -> int:
+    width = lanes(T)
+    for j in range(n):
+        a = vectors(T, several)
+        for k in range(3):
+            b = filled(T, w[k])
+            for v in unrolled(range(several)):
+                a[v] = fused(b, vector(x + (64 * (j + k) + v * width)), a[v])
+        for v in unrolled(range(several)):
+            o[64 * j + v * width] = a[v] - vector(x + 64 * j) * filled(T, 2)
+    return width
+
+
+@kernel
+def summed(x: Pointer[T], n: int, o: Pointer[T]) -> int:
+    s = vectors(T, 1)
+    i = 0
+    while i < n:
+        own = vector(x + i)
+        if n - i < lanes(T):
+            own = first(own, n - i)
+        s[0] += own
+        i += lanes(T)
+    o[0] = total(s[0])
+    return OK
+
+
+@kernel
+def part_sum(x: Pointer[int64], start: int, stop: int, o: Pointer[int64], at: int) -> int:
+    for i in range(start, stop):
+        o[at] += x[i]
+    return stop
+
+
+@kernel
+def shared_sums(x: Pointer[int64], n: int, o: Pointer[int64]) -> int:
+    last = 0
+    members = team(10**9)
+    for m in shared(range(members)):
+        stop = quotient(n * (m + 1), members)
+        last = max(last, part_sum(x, quotient(n * m, members), stop, o, m))
+    return last
+"""
+_LANED = ["int8", "uint8", "int16", "int32", "int64", "uint64", "float32", "float64"]
+
+
+@pytest.mark.parametrize("dtype", _LANED)
+@pytest.mark.parametrize("mode", ["VM", "C", "NUMBA"])
+def test_vectors_compute_many_elements_at_once(write: Write, dtype: str, mode: str) -> None:
+    made = write(VECTORS)
+    x = np.random.default_rng(4).integers(0, 9, 64 * 5).astype(dtype)
+    w = np.array([1, 2, 5], dtype)
+    width, (_, _, found) = compiled_kernel(made.rows, x, w, 2, np.zeros(64 * 5, dtype), mode=mode, several=3)
+    assert width * w.itemsize in {4 * w.itemsize, 16, 32, 64}
+    lines = x.reshape(5, 64)
+    for j in range(2):
+        wanted = sum(lines[j + k] * w[k] for k in range(3))[: min(3 * width, 64)]
+        wanted = wanted - np.resize(lines[j, :width], len(wanted)) * w.dtype.type(2)
+        if 3 * width <= 64:
+            np.testing.assert_array_equal(found[64 * j : 64 * j + 3 * width], wanted)
+    for n in (1, 9, 64, 100):
+        padded = np.concatenate([x[:n], np.full(64, 7, dtype)])
+        _, (_, found) = compiled_kernel(made.summed, padded, n, np.zeros(1, dtype), mode=mode)
+        assert found[0] == x[:n].sum(dtype=dtype)
+
+
+@pytest.mark.parametrize("mode", ["VM", "C", "NUMBA"])
+def test_steps_of_a_shared_loop_have_variables_of_their_own(write: Write, mode: str) -> None:
+    x = np.arange(1000)
+    with config.change_flags(openmp=True):
+        last, (_, parts) = compiled_kernel(write(VECTORS).shared_sums, x, len(x), np.zeros(256, "int64"), mode=mode)
+    assert last == len(x)
+    assert parts.sum() == x.sum()

@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from treadle.kernels.kinds import REAL, SHORT, is_pointer
+from treadle.kernels.c_vectors import VECTORS, vector_function, vector_type
+from treadle.kernels.kinds import REAL, SHORT, is_pointer, is_vector
 from treadle.kernels.tree import (
     Apply,
     Assign,
@@ -55,10 +56,15 @@ _KEYWORDS = frozenset(
 # Functions of the language that C has no operator or function for; what calls them names them.
 HELPERS: Mapping[str, str] = MappingProxyType(
     {
+        **VECTORS,
         "tr_k_min": "static inline int64_t tr_k_min(int64_t a, int64_t b) { return a < b ? a : b; }\n",
         "tr_k_max": "static inline int64_t tr_k_max(int64_t a, int64_t b) { return a > b ? a : b; }\n",
         "tr_k_min_u64": "static inline uint64_t tr_k_min_u64(uint64_t a, uint64_t b) { return a < b ? a : b; }\n",
         "tr_k_max_u64": "static inline uint64_t tr_k_max_u64(uint64_t a, uint64_t b) { return a > b ? a : b; }\n",
+        "tr_k_team": (
+            "#ifdef _OPENMP\n#define tr_k_team(work) (int64_t)tr_team(work)\n"
+            "#else\n#define tr_k_team(work) ((int64_t)1)\n#endif\n"
+        ),
         "tr_k_abs": "static inline int64_t tr_k_abs(int64_t a) { return a < 0 ? -a : a; }\n",
         "tr_k_floor_div": (
             "static inline int64_t tr_k_floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }\n"
@@ -98,6 +104,8 @@ def value_type(kind: str) -> str:
     """Return the C type of values of a kind."""
     if is_pointer(kind):
         return f"{stored_type(kind[1:])} *"
+    if is_vector(kind):
+        return vector_type(kind)
     return "int" if kind == "bool" else stored_type(kind)
 
 
@@ -121,10 +129,13 @@ def c_text(kernel: Specialised) -> str:
     ]
     parameters += [f"void *{r.library}_{r.name}" for r in kernel.routines]
     head = f"{value_type(kernel.result)} {c_name(kernel)}({', '.join(parameters)})"
-    how = "static inline __attribute__((always_inline)) " if kernel.inline else "static "
     printer = _Printer(kernel)
     body = printer.block(kernel.body, 1)
-    return "\n".join([f"/* {kernel.where} */", f"{how}{head} {{", *printer.declarations(), *body, "}", ""])
+    how = "static inline __attribute__((always_inline)) " if kernel.inline else "static "
+    start = printer.declarations()
+    if printer.contracts:
+        how, start = "static tr_k_contracting ", ["  tr_k_contract", *start]
+    return "\n".join([f"/* {kernel.where} */", f"{how}{head} {{", *start, *body, "}", ""])
 
 
 class _Printer:
@@ -132,6 +143,8 @@ class _Printer:
         self.kernel = kernel
         # Variables that are rooms for elements, which are declared where they are.
         self.rooms: set[str] = set()
+        # Whether it has fused operations.
+        self.contracts = False
 
     def declarations(self) -> list[str]:
         lines = []
@@ -157,6 +170,9 @@ class _Printer:
             return [f"{_named(statement.name)} = {self.bare(statement.value)};"]
         if isinstance(statement, Store):
             place = f"{self.text(statement.pointer)}[{self.bare(statement.index)}]"
+            if is_vector(statement.value.kind):
+                unaligned = f"tr_k_u_{SHORT[statement.pointer.kind[1:]]}"
+                return [f"*({unaligned} *)&{place} = {self.bare(statement.value)};"]
             return [f"{place} = {self.stored(statement.pointer.kind[1:], statement.value)};"]
         if isinstance(statement, If):
             lines = [f"if ({self.bare(statement.test)}) {{", *self.block(statement.body, 1)]
@@ -186,6 +202,9 @@ class _Printer:
         step = {1: f"{name}++", -1: f"{name}--"}.get(loop.step, step)
         head = f"for ({first}; {name} {comparison} {bound}; {step}) {{"
         pragma = [f"#pragma omp simd{_reductions(loop.body)}"] if loop.independent else []
+        if loop.shared:
+            pragma = ["#ifdef _OPENMP", f"#pragma omp parallel for schedule(static) num_threads({bound})", "#endif"]
+            pragma[1] += _reductions(loop.body) + _own(loop.body)
         return [*pragma, head, *self.block(loop.body, 1), "}"]
 
     def _assigned(self, loop: For) -> bool:
@@ -283,6 +302,11 @@ class _Printer:
         return f"({left} {'/' if x.operator == '//' else x.operator} {right})"
 
     def _function(self, x: Apply) -> str:
+        if x.function == "team":
+            return f"tr_k_team({self.text(x.arguments[0])})"
+        if x.function == "lanes" or any(is_vector(k) for k in (x.kind, *(a.kind for a in x.arguments))):
+            self.contracts |= x.function == "fused"
+            return vector_function(x, [] if x.function == "lanes" else [*map(self.text, x.arguments)])
         arguments = ", ".join(map(self.text, x.arguments))
         name = x.function
         if name in {"min", "max"} or (name == "abs" and x.kind == "int64"):
@@ -342,6 +366,13 @@ def _reductions(body: Sequence[Statement]) -> str:
         ):
             clauses.append(f" reduction({value.function}: {_named(name)})")
     return "".join(clauses)
+
+
+def _own(body: Sequence[Statement]) -> str:
+    """Return the clause for variables that each step of a loop has for itself."""
+    reduced = {name.strip() for clause in _reductions(body).split(")") for name in clause.partition(":")[2].split(",")}
+    own = [_named(name) for name in sorted(_assigned_in(body)) if _named(name) not in reduced]
+    return f" private({', '.join(own)})" if own else ""
 
 
 def _assigned_in(body: Sequence[Statement]) -> set[str]:

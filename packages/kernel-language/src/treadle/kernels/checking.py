@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from treadle.kernels import language
 from treadle.kernels.expressions import Expressions, Unknown
-from treadle.kernels.kinds import SIZES, WEAK, is_pointer, real_dtype, shown, value_kind
+from treadle.kernels.kinds import SIZES, WEAK, is_pointer, is_vector, real_dtype, shown, value_kind
 from treadle.kernels.language import ELEMENTS
 from treadle.kernels.tree import (
+    Apply,
     Assign,
     Call,
     CallRoutine,
@@ -33,6 +34,7 @@ from treadle.kernels.tree import (
 if TYPE_CHECKING:
     from treadle.kernels.definition import Argument
 
+_HOW = (language.independent, language.unrolled, language.shared)
 _LIBRARIES = (language.lapack, language.blas, language.numpy)
 _LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 _PLAIN: Mapping[object, str] = {int: "int64", float: "float64", bool: "bool"}
@@ -118,7 +120,22 @@ class Checker(Expressions):
     def _assign(self, node: ast.Assign) -> list[Statement]:
         if len(node.targets) != 1:
             raise self.error(node, "two targets", "Write two assignments")
-        return [self._assigned(node, node.targets[0], node.value)]
+        target, value = node.targets[0], node.value
+        if isinstance(value, ast.Call) and self.named(value.func) is language.vectors:
+            return self._registers(node, target, value)
+        return [self._assigned(node, target, value)]
+
+    def _registers(self, node: ast.Assign, target: ast.expr, value: ast.Call) -> list[Statement]:
+        """Return the assignments of zeros to vectors in registers."""
+        count = self.statically(value.args[1]) if len(value.args) == 2 else None
+        if not isinstance(target, ast.Name) or not isinstance(count, int) or count < 1:
+            raise self.error(node, "vectors whose number is not known", "Write a = vectors(T, 4)")
+        dtype = self.lane_dtype(node, self.dtype(value.args[0]))
+        if self.registers.setdefault(target.id, (dtype, count)) != (dtype, count):
+            raise self.error(node, f"{target.id} has other vectors already", "Take another name")
+        zero = self.fitted(node, Literal("int", 0), value_kind(dtype))
+        filled = Apply(f"[{dtype}]", "filled", [zero])
+        return [self._set(node, f"{target.id}__{k}", filled) for k in range(count)]
 
     def _annassign(self, node: ast.AnnAssign) -> list[Statement]:
         kind = self.annotated(node.annotation)
@@ -143,9 +160,13 @@ class Checker(Expressions):
                 return self._call_routine(value, target.id)
             return self._set(node, target.id, self.expression(value))
         if isinstance(target, ast.Subscript):
+            register = self.register(target)
+            if register is not None:
+                return self._set(node, register.name, self.expression(value))
             pointer, index = self.element(target)
-            kind = value_kind(pointer.kind[1:])
-            return Store(pointer, index, self.fitted(node, self.expression(value), kind))
+            stored = self.expression(value)
+            kind = f"[{pointer.kind[1:]}]" if is_vector(stored.kind) else value_kind(pointer.kind[1:])
+            return Store(pointer, index, self.fitted(node, stored, kind))
         raise self.error(node, "no variable and no element", "Assign to a name, or to x[i]; one at a time")
 
     def _set(self, node: ast.stmt, name: str, value: Expression) -> Statement:
@@ -265,9 +286,9 @@ class Checker(Expressions):
     def _for(self, node: ast.For) -> list[Statement]:
         if node.orelse or not isinstance(node.target, ast.Name):
             raise self.error(node, "a loop of another form", "Write for i in range(...)")
-        call, independent = node.iter, False
-        if isinstance(call, ast.Call) and self.named(call.func) is language.independent and len(call.args) == 1:
-            call, independent = call.args[0], True
+        call, how = node.iter, None
+        if isinstance(call, ast.Call) and self.named(call.func) in _HOW and len(call.args) == 1:
+            how, call = self.named(call.func), call.args[0]
         if not (isinstance(call, ast.Call) and self.named(call.func) is range and 1 <= len(call.args) <= 3):
             raise self.error(node, "a loop over something else than a range", "Write for i in range(...)")
         name = node.target.id
@@ -275,6 +296,8 @@ class Checker(Expressions):
         step = self.statically(call.args[2]) if len(call.args) == 3 else 1
         if not isinstance(step, int) or step == 0:
             raise self.error(node, "the step of a range is not a known number", "Use a constant, or while")
+        if how is language.unrolled:
+            return self._unrolled(node, name, [self.statically(a) for a in call.args])
         if name in self.steps or name in self.parameters or name in self.variables:
             raise self.error(node, f"{name} is a variable already", "Take another name for the loop's number")
         start = bounds[0] if len(bounds) == 2 else Literal("int64", 0)
@@ -282,7 +305,22 @@ class Checker(Expressions):
         self.steps.add(name)
         body = self._looped(node.body)
         self.steps.discard(name)
-        return [For(name, start, bounds[-1], step, body, independent)]
+        if how is language.shared and not all(isinstance(s, Assign) for s in body):
+            raise self.error(node, "a shared loop does something else than set variables", "Call a kernel in it")
+        return [For(name, start, bounds[-1], step, body, how is language.independent, how is language.shared)]
+
+    def _unrolled(self, node: ast.For, name: str, bounds: Sequence[Any]) -> list[Statement]:
+        """Return the steps of a loop one after the other."""
+        if not all(isinstance(b, int) for b in bounds) or name in {*self.loops, *self.parameters, *self.variables}:
+            raise self.error(node, "an unrolled loop needs known bounds and a name of its own", "Use static parameters")
+        around, statements = self.static, []
+        for number in range(*bounds):
+            self.static = {**around, name: number}
+            statements += self._block(node.body)
+            if self._returned:
+                raise self.error(node, "an unrolled loop is left", "Use range alone")
+        self.static = around
+        return statements
 
     def _return(self, node: ast.Return) -> list[Statement]:
         if node.value is None:

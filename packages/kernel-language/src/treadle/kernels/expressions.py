@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from treadle.kernels import language
 from treadle.kernels.errors import KernelError
-from treadle.kernels.kinds import COMPLEX, FLOATS, INTEGERS, REAL, WEAK, is_pointer, real_dtype, shown, value_kind
+from treadle.kernels.kinds import (
+    COMPLEX,
+    FLOATS,
+    INTEGERS,
+    REAL,
+    WEAK,
+    is_pointer,
+    is_vector,
+    real_dtype,
+    shown,
+    value_kind,
+)
 from treadle.kernels.language import Status
 from treadle.kernels.tree import (
     Apply,
@@ -51,6 +62,8 @@ _REAL_FUNCTIONS = {
     )
     for name in names.split()
 }
+# Functions that begin with a type, and how many arguments they take.
+_OF_TYPES = {language.lanes: 1, language.filled: 2}
 _BUILTINS = {"abs": abs, "bool": bool, "float": float, "int": int, "len": len, "max": max, "min": min, "range": range}
 
 
@@ -98,6 +111,8 @@ class Expressions:
         self.loops: set[str] = set()
         self.steps: set[str] = set()
         self.depth = 0
+        # By name, the dtype and number of vectors that are kept in variables of their own.
+        self.registers: dict[str, tuple[str, int]] = {}
         self.kernels: list[Specialised] = []
         self.routines: list[Routine] = []
         self.result = ""
@@ -281,7 +296,7 @@ class Expressions:
             return Binary(right.kind, operator, right, left)
         left, right = self._common(node, [left, right])
         kind = left.kind
-        takes = (
+        takes = (is_vector(kind) and operator in {"+", "-", "*"}) or (
             (operator in _OF_FLOATS and (kind in FLOATS or kind in REAL))
             or (operator in {"+", "-", "*"} and kind in INTEGERS)
             or (operator in _OF_BITS and (kind in INTEGERS or kind == "bool"))
@@ -365,8 +380,22 @@ class Expressions:
             )
         return pointer, at[0]
 
+    def register(self, node: ast.expr) -> Variable | None:
+        """Return the variable of a vector in a register, None for other elements."""
+        name = node.value.id if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) else ""
+        if name not in self.registers or not isinstance(node, ast.Subscript):
+            return None
+        dtype, count = self.registers[name]
+        at = self.statically(node.slice)
+        if not isinstance(at, int) or not 0 <= at < count:
+            raise self.error(node, "a vector by a number that is not known", f"Use 0 to {count - 1}, or unrolled loops")
+        return Variable(f"[{dtype}]", f"{name}__{at}")
+
     def _of_subscript(self, node: ast.Subscript) -> Expression:
         part = node.value
+        register = self.register(node)
+        if register is not None:
+            return register
         if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.attr in {"shape", "strides"}:
             name, d = part.value.id, self.statically(node.slice)
             if isinstance(d, int) and 0 <= d < self.ranks.get(name, 0):
@@ -401,8 +430,10 @@ class Expressions:
             raise self.error(node, "room for a number of elements that is not known", "Use a constant or static number")
         if called is language.convert and len(node.args) == 2:
             return self._converted(node, value_kind(self.dtype(node.args[0])), self.expression(node.args[1]))
+        if called in _OF_TYPES and len(node.args) == _OF_TYPES[called]:
+            return self._of_type(node, called)
         arguments = [self.expression(a) for a in node.args]
-        found = self._of_function(node, called, arguments)
+        found = self._of_function(node, called, arguments) or self._of_vectors(node, called, arguments)
         if found is None:
             raise self.error(node, "a call of something else", "Call kernels and functions of treadle.kernels.language")
         return found
@@ -429,6 +460,34 @@ class Expressions:
             arguments = [self.fitted(node, a, "int64") for a in arguments]
             return Apply("int64", called.__name__, arguments)
         return self._of_number(node, called, arguments)
+
+    def lane_dtype(self, node: ast.AST, dtype: str) -> str:
+        """Return a dtype that there are vectors of."""
+        if dtype in REAL or dtype in {"bool", "float16"}:
+            raise self.error(node, f"vectors of {dtype}", "Use integers, float32 or float64")
+        return dtype
+
+    def _of_type(self, node: ast.Call, called: Any) -> Expression:
+        dtype = self.lane_dtype(node, self.dtype(node.args[0]))
+        if called is language.lanes:
+            return Apply("int64", "lanes", [Literal("char", dtype)])
+        return Apply(f"[{dtype}]", "filled", [self.fitted(node, self.expression(node.args[1]), value_kind(dtype))])
+
+    def _of_vectors(self, node: ast.Call, called: Any, arguments: list[Expression]) -> Expression | None:
+        kinds = [a.kind for a in arguments]
+        if called is language.team and len(kinds) == 1:
+            return Apply("int64", "team", [self.fitted(node, arguments[0], "int64")])
+        if called is language.vector and len(kinds) == 1 and is_pointer(kinds[0]):
+            return Apply(f"[{self.lane_dtype(node, kinds[0][1:])}]", "vector", arguments)
+        if not kinds or not is_vector(kinds[0]):
+            return None
+        if called is language.fused and len(kinds) == 3 and len(set(kinds)) == 1:
+            return Apply(kinds[0], "fused", arguments)
+        if called is language.first and len(kinds) == 2:
+            return Apply(kinds[0], "first", [arguments[0], self.fitted(node, arguments[1], "int64")])
+        if called is language.total and len(kinds) == 1:
+            return Apply(value_kind(kinds[0][1:-1]), "total", arguments)
+        return None
 
     def _of_number(self, node: ast.Call, called: Any, arguments: list[Expression]) -> Expression | None:
         """Return a call of a function of numbers of any kind."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from treadle.kernels import language
 from treadle.kernels.errors import KernelError
-from treadle.kernels.kinds import is_pointer, value_kind
+from treadle.kernels.kinds import is_pointer, is_vector, value_kind
 from treadle.kernels.language import ARRAYS, Array, Pointer, as_value
 from treadle.kernels.tree import Specialised
 
@@ -101,7 +101,7 @@ class _Typed(ast.NodeTransformer):
         self.kernel = kernel
 
     def _as(self, kind: str, value: ast.expr) -> ast.expr:
-        if is_pointer(kind):
+        if is_pointer(kind) or is_vector(kind):
             return value
         return ast.Call(ast.Name("_as", ast.Load()), [ast.Constant(kind), value], [])
 

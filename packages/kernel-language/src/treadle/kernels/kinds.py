@@ -48,6 +48,13 @@ def is_pointer(kind: str) -> bool:
     return kind.startswith("*")
 
 
+def is_vector(kind: str) -> bool:
+    """Whether the kind of an expression is a vector's: ``[float64]``."""
+    return kind.startswith("[")
+
+
 def shown(kind: str) -> str:
     """Return how messages show a kind."""
+    if is_vector(kind):
+        return f"a vector of {kind[1:-1]}"
     return f"a pointer to {kind[1:]}" if is_pointer(kind) else kind

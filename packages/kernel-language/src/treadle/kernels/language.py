@@ -129,8 +129,13 @@ class Pointer(Generic[E]):
         return as_value(value_kind(self.elements.dtype.name), self.elements[self._at(index)])
 
     def __setitem__(self, index: int, value: object) -> None:
-        """Set an element."""
-        self.elements[self._at(index)] = _numpy().asarray(value).astype(self.elements.dtype)
+        """Set an element, or as many as a vector has."""
+        values = _numpy().asarray(value).astype(self.elements.dtype)
+        at = self._at(index)
+        if values.ndim:
+            self.elements[at : self._at(int(index) + len(values) - 1) + 1] = values
+        else:
+            self.elements[at] = values
 
     def __add__(self, count: int) -> Pointer[E]:
         """Return a pointer to a later element."""
@@ -196,7 +201,13 @@ class Array4(Array[E]):
     ndim = 4
 
 
-ARRAYS = {kind: kind.ndim for kind in (Vector, Matrix, Array3, Array4)}
+class Array5(Array[E]):
+    """An array of rank 5."""
+
+    ndim = 5
+
+
+ARRAYS = {kind: kind.ndim for kind in (Vector, Matrix, Array3, Array4, Array5)}
 
 
 def as_value(kind: str, value: Any) -> Any:
@@ -258,6 +269,68 @@ def independent(steps: range) -> range:
     Sums, minima and maxima of ints may go through all steps: ``n += 1``, ``low = min(low, x[i])``.
     """
     return steps
+
+
+def unrolled(steps: range) -> range:
+    """Say of a loop that it is written out, a step after the other: its number is known in each."""
+    return steps
+
+
+def shared(steps: range) -> range:
+    """Say of a loop that each step may have a thread of its own, where threads are shared: one that `team` counts.
+
+    No step reads what another writes. Its body sets variables of its own, and takes the extremes of ints.
+    """
+    return steps
+
+
+def team(work: int) -> int:  # noqa: ARG001 - of use to compiled kernels
+    """Return among how many threads so many operations are to be shared: 1 where there are none, as in Python."""
+    return 1
+
+
+# Vectors: as many elements as the machine computes with at once.
+
+_LANES = 4
+
+
+def lanes(kind: Any) -> int:  # noqa: ARG001 - of use to compiled kernels
+    """Return how many elements a vector has: what a machine's vectors hold, and 4 in Python."""
+    return _LANES
+
+
+def vector(pointer: Pointer[Any]) -> Any:
+    """Return a vector of the elements from a pointer on; ``p[i] = v`` writes one."""
+    last = pointer._at(_LANES - 1)
+    return pointer.elements[last + 1 - _LANES : last + 1].copy()
+
+
+def vectors(kind: Any, count: int) -> list[Any]:
+    """Return a known number of vectors of zeros, for registers: ``a[k]`` with a known k."""
+    return [filled(kind, 0) for _ in range(count)]
+
+
+def filled(kind: Any, value: Any) -> Any:
+    """Return a vector of one number."""
+    return _numpy().full(_LANES, value).astype(_dtype(kind))
+
+
+def fused(a: Any, b: Any, c: Any) -> Any:
+    """Return ``a * b + c`` of vectors, rounded once where the machine has an instruction for it."""
+    return a * b + c
+
+
+def first(v: Any, count: int) -> Any:
+    """Return a vector with zeros behind its first elements, at least one and no more than it has."""
+    return _numpy().where(_numpy().arange(_LANES) < count, v, 0).astype(v.dtype)
+
+
+def total(v: Any) -> Any:
+    """Return the sum of a vector's elements, from the first on."""
+    result = v[0]
+    for x in v[1:]:
+        result = result + x
+    return as_value(value_kind(v.dtype.name), result)
 
 
 def quotient(a: int, b: int) -> int:

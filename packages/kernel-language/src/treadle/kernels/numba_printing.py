@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from treadle.kernels.kinds import COMPLEX, REAL, SIZES, is_pointer
+from treadle.kernels.kinds import COMPLEX, REAL, SIZES, is_pointer, is_vector
 from treadle.kernels.language import Status
 from treadle.kernels.tree import (
     Apply,
@@ -42,6 +42,7 @@ from treadle.kernels.tree import (
 _INSTRUCTIONS: Mapping[str, str] = MappingProxyType(
     {"sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint", "copysign": "copysign"}
 )
+_OF_VECTORS = frozenset({"team", "lanes", "vector", "filled", "fused", "first", "total"})
 _LIBM: Mapping[str, str] = MappingProxyType({"power": "pow"})
 _MEMORY: Mapping[str, str] = MappingProxyType({"bool": "u1", "float16": "u2"})
 
@@ -88,6 +89,10 @@ class _Printer:
         if isinstance(statement, Assign):
             return [f"{numba_name(statement.name)} = {self.text(statement.value)}"]
         if isinstance(statement, Store):
+            if is_vector(statement.value.kind):
+                code = memory_code(statement.pointer.kind[1:])
+                place = f"shifted_{code}({self.text(statement.pointer)}, {self.text(statement.index)})"
+                return [f"put_{code}({place}, {self.text(statement.value)})"]
             place = f"{self.text(statement.pointer)}[{self.text(statement.index)}]"
             return [f"{place} = {self.stored(statement.pointer.kind[1:], statement.value)}"]
         if isinstance(statement, If):
@@ -139,6 +144,9 @@ class _Printer:
             return f"shifted_{memory_code(x.kind[1:])}({self.text(x.pointer)}, {self.text(x.count)})"
         if isinstance(x, Local):
             return f"room_{memory_code(x.kind[1:])}_{x.count}(0)"
+        if isinstance(x, Binary) and is_vector(x.kind):
+            name = {"+": "added", "-": "less", "*": "multiplied"}[x.operator]
+            return f"{name}_{memory_code(x.kind[1:-1])}({self.text(x.left)}, {self.text(x.right)})"
         if isinstance(x, Binary):
             right = self.text(x.right)
             if x.operator in {"<<", ">>"} and x.kind == "uint64":
@@ -155,8 +163,24 @@ class _Printer:
         if isinstance(x, Call):
             return f"{self.name_of(x.kernel)}({', '.join(map(self.text, x.arguments))})"
         assert isinstance(x, Apply)
+        if x.function in _OF_VECTORS:
+            return self._of_vectors(x)
         arguments = ", ".join(map(self.text, x.arguments))
         return f"{_function(x)}({arguments})"
+
+    def _of_vectors(self, x: Apply) -> str:
+        if x.function == "team":
+            # Threads are not shared here.
+            return "1"
+        if isinstance(x.arguments[0], Literal) and x.arguments[0].kind == "char":
+            return f"lanes_{memory_code(str(x.arguments[0].value))}(0)"
+        of = x.kind if is_vector(x.kind) else x.arguments[0].kind
+        code = memory_code(of[1:-1])
+        arguments = [*map(self.text, x.arguments)]
+        if x.function == "filled" and value_code(x.arguments[0].kind) != code:
+            arguments = [f"{code}({arguments[0]})"]
+        text = f"{x.function}_{code}({', '.join(arguments)})"
+        return text if x.function != "total" or value_code(x.kind) == code else f"{value_code(x.kind)}({text})"
 
 
 def _function(x: Apply) -> str:

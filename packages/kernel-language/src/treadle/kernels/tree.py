@@ -186,6 +186,8 @@ class For(Statement):
     step: int
     body: Sequence[Statement]
     independent: bool
+    # Whether each step may have a thread of its own.
+    shared: bool = False
 
 
 @dataclass(frozen=True, slots=True)

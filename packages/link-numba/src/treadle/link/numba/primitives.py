@@ -21,7 +21,7 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
 from treadle.config import new_lock
-from treadle.link.numba.routines import memory
+from treadle.link.numba.routines import lanes, memory
 from treadle.link.numba.routines.externals import EXTERNALS
 from treadle.link.numba.routines.lapack import ROUTINES
 from treadle.link.numba.routines.numpy_sorts import SORTS
@@ -449,6 +449,12 @@ def _numpy_sort(short: str) -> Intrinsic:
     return _primitive(write, types.int64, kind, types.int64)
 
 
+def _of_vectors(name: str, code: str) -> Intrinsic:
+    """A function of vectors, by the code of their elements."""
+    write, result, takes = lanes.operations(TYPES[code])[name]
+    return _primitive(write, result, *takes)
+
+
 def _from_table(values: Sequence[float]) -> Intrinsic:
     """The number at a position of a constant table."""
 
@@ -515,6 +521,7 @@ _FAMILIES: dict[str, Callable[..., Intrinsic]] = {
     "compose": _composed,
     "libmc": _libm_complex,
     "lapack": lambda name: _routine("lapack", name),
+    **{name: partial(_of_vectors, name) for name in lanes.NAMES},
     "numpy": lambda _, short: _numpy_sort(short),
     "blas": lambda name: _routine("blas", name),
 }

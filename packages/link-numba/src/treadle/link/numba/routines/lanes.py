@@ -1,0 +1,116 @@
+"""Vectors of kernels: a type of Numba's for LLVM's vectors, and the primitives that work on them."""
+
+# ruff: noqa: ARG001, ARG005 - a function that writes a call takes four arguments, used or not
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import llvmlite.binding as llvm
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.base import BaseContext
+from numba.core.datamodel import models, register_default
+from numba.core.typing.templates import Signature
+
+# Bits of vectors by the feature of processors that has them, the widest first.
+_WIDTHS = (("avx512f", 512), ("avx2", 256))
+_WORD = ir.IntType(64)
+
+Write = Callable[[BaseContext, ir.IRBuilder, Signature, Sequence[ir.Value]], ir.Value]
+
+
+@cache
+def width() -> int:
+    """Return how many bits the vectors of this processor have."""
+    features = llvm.get_host_cpu_features()
+    return next((bits for feature, bits in _WIDTHS if features.get(feature)), 128)
+
+
+class Lanes(types.Type):
+    """Vectors of elements of a type."""
+
+    def __init__(self, element: types.Type) -> None:
+        self.element = element
+        self.count: int = width() // element.bitwidth
+        super().__init__(name=f"lanes({element}, {self.count})")
+
+
+@register_default(Lanes)
+class _Model(models.PrimitiveModel):  # type: ignore[misc]  # Numba has no types
+    """A vector of LLVM's."""
+
+    def __init__(self, dmm: Any, fe_type: Lanes) -> None:
+        element = dmm.lookup(fe_type.element).get_value_type()
+        super().__init__(dmm, fe_type, ir.VectorType(element, fe_type.count))
+
+
+def filled(builder: ir.IRBuilder, count: int, value: ir.Value) -> ir.Value:
+    """Write a vector of one number."""
+    kind = ir.VectorType(value.type, count)
+    one = builder.insert_element(ir.Constant(kind, ir.Undefined), value, ir.Constant(ir.IntType(32), 0))
+    everywhere = ir.Constant(ir.VectorType(ir.IntType(32), count), [0] * count)
+    return builder.shuffle_vector(one, ir.Constant(kind, ir.Undefined), everywhere)
+
+
+def place(builder: ir.IRBuilder, pointer: ir.Value, kind: ir.VectorType) -> ir.Value:
+    """Write a pointer to elements as one to a vector."""
+    return builder.bitcast(pointer, kind.as_pointer())
+
+
+def operations(element: types.Type) -> dict[str, tuple[Write, types.Type | None, tuple[types.Type, ...]]]:
+    """Return the primitives of an element's vectors by name: what writes them, what they return and take."""
+    kind, pointer, real = Lanes(element), types.CPointer(element), isinstance(element, types.Float)
+    size = element.bitwidth // 8
+
+    def laned(context: BaseContext) -> ir.VectorType:
+        return context.get_value_type(kind)
+
+    def binary(name: str) -> Write:
+        return lambda context, builder, sig, args: getattr(builder, f"f{name}" if real else name)(*args)
+
+    def load(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+        return builder.load(place(builder, args[0], laned(context)), align=size)
+
+    def put(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+        builder.store(args[1], place(builder, args[0], laned(context)), align=size)
+        return context.get_dummy_value()
+
+    def fused(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+        if not real:
+            return builder.add(builder.mul(*args[:2]), args[2])
+        own = laned(context)
+        name = f"llvm.fmuladd.v{kind.count}f{element.bitwidth}"
+        declared = ir.FunctionType(own, [own] * 3)
+        return builder.call(cgutils.get_or_insert_function(builder.module, declared, name), args)
+
+    def first(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+        numbers = ir.Constant(ir.VectorType(_WORD, kind.count), [*range(kind.count)])
+        inside = builder.icmp_signed("<", numbers, filled(builder, kind.count, args[1]))
+        return builder.select(inside, args[0], ir.Constant(laned(context), [0] * kind.count))
+
+    def total(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+        parts = [builder.extract_element(args[0], ir.Constant(ir.IntType(32), k)) for k in range(kind.count)]
+        result = parts[0]
+        for part in parts[1:]:
+            result = builder.fadd(result, part) if real else builder.add(result, part)
+        return result
+
+    return {
+        "lanes": (lambda *_: ir.Constant(_WORD, kind.count), types.int64, (types.int64,)),
+        "vector": (load, kind, (pointer,)),
+        "put": (put, types.none, (pointer, kind)),
+        "filled": (lambda _, builder, __, args: filled(builder, kind.count, args[0]), kind, (element,)),
+        "added": (binary("add"), kind, (kind, kind)),
+        "less": (binary("sub"), kind, (kind, kind)),
+        "multiplied": (binary("mul"), kind, (kind, kind)),
+        "fused": (fused, kind, (kind, kind, kind)),
+        "first": (first, kind, (kind, types.int64)),
+        "total": (total, element, (kind,)),
+    }
+
+
+NAMES = ("lanes", "vector", "put", "filled", "added", "less", "multiplied", "fused", "first", "total")
