@@ -20,7 +20,7 @@ from treadle.testing import ContractError, check_kernel, compiled_kernel
 HEAD = """\
 import math
 from typing import TypeVar
-from treadle.kernels import kernel
+from treadle.kernels import Kernel, kernel
 from treadle.kernels.language import *
 from treadle.kernels.language import float32, float64, int8, int16, int32, int64, uint8, uint32, uint64
 from treadle.kernels.language import Matrix, Number, Pointer, Vector, independent
@@ -282,6 +282,50 @@ def test_unsigned_integers_wrap_around(write: Write) -> None:
     check_kernel(write(UNSIGNED).mixed, x, np.zeros(20, "uint64"), np.zeros(20, "bool"))
 
 
+BITS = """
+_COEFFICIENTS = (0.5, -0.25, 3.0)
+
+@kernel(inline=True)
+def horner(x: float) -> float:
+    y = _COEFFICIENTS[2]
+    for k in unrolled(range(1, -1, -1)):
+        y = y * x + _COEFFICIENTS[k] * (k + 1)
+    return y
+
+@kernel(inline=True)
+def scaled_down(x: float) -> float:
+    return from_bits(bits(x) - (1 << 52))
+
+@kernel
+def mapped(x: Vector[float64], o: Pointer[float64], u: Pointer[uint64], *, by: Kernel) -> int:
+    for i in independent(range(len(x)), 8):
+        o[i] = by(x[i])
+        u[i] = uint64(bits(x[i])) >> 52
+        for k in unrolled(range(2)):
+            o[i] = o[i] + from_bits(u[i] << 52) * k
+    return OK
+
+@kernel
+def applied(x: Vector[float64], o: Pointer[float64], u: Pointer[uint64], *, by: Kernel) -> int:
+    return mapped(x, o, u, by=by)
+"""
+
+
+@pytest.mark.parametrize("by", ["horner", "scaled_down"])
+def test_bits_steps_in_a_row_and_kernels_as_static_parameters(write: Write, by: str) -> None:
+    made = write(BITS)
+    x = np.array([1.0, -2.5, 1e300, -1e-300, 0.1, 7.0, 8.0, 9.0, 10.0])
+    function = getattr(made, by)
+    check_kernel(made.applied, x, np.zeros(9), np.zeros(9, "uint64"), by=function)
+    version = made.mapped.specialised([("float64", 1), ("float64", -1), ("uint64", -1)], {"by": function})
+    assert version.name == f"mapped_by_{by}_i64"
+    assert "#pragma omp simd simdlen(8)" in c_text(version)
+    (inner,) = version.kernels
+    assert "for" not in c_text(inner)
+    halved = compiled_kernel(made.mapped, x, np.zeros(9), np.zeros(9, "uint64"), mode="C", by=made.scaled_down)[1][0]
+    np.testing.assert_array_equal(halved, x / 2 + 2.0 ** np.frexp(x)[1] / 2 * np.sign(x))
+
+
 @pytest.mark.parametrize(
     ("body", "said"),
     [
@@ -308,6 +352,12 @@ def test_unsigned_integers_wrap_around(write: Write) -> None:
         ("return a < b < u", "int64 is needed, got float64"),
         ("r = local(float64, a)\n    return 0", "room for a number of elements that is not known"),
         ("return lambda: a", "the language has no Lambda"),
+        ("for i in unrolled(range(a)):\n        pass\n    return 0", "an unrolled loop of bounds that are not known"),
+        ("for i in unrolled(range(2)):\n        break\n    return 0", "an unrolled loop is left"),
+        ("for b in unrolled(range(2)):\n        pass\n    return 0", "b is a variable already"),
+        ("for i in unrolled(range(2)):\n        pass\n    return i", "i is not known"),
+        ("for i in independent(range(2), a):\n        pass\n    return 0", "how many steps at once is not known"),
+        ("return bits(a)", "a call of something else"),
         ("blas.trsm('L', a)\n    return 0", "no argument is an array of numbers"),
     ],
 )

@@ -43,8 +43,10 @@ _STORED: Mapping[str, str] = MappingProxyType(
     }
 )  # fmt: skip
 _WORDS: Mapping[str, str] = MappingProxyType({"and": "&&", "or": "||", "not": "!"})
-_FUNCTIONS: Mapping[str, str] = MappingProxyType({"power": "pow"})
 PREFIX = "tr_k_"
+_FUNCTIONS: Mapping[str, str] = MappingProxyType(
+    {"power": "pow", "bits": f"{PREFIX}bits", "from_bits": f"{PREFIX}from_bits"}
+)
 _KEYWORDS = frozenset(
     {
         "auto", "case", "char", "const", "default", "do", "double", "enum", "extern", "goto", "inline", "int", "long",
@@ -80,6 +82,10 @@ HELPERS: Mapping[str, str] = MappingProxyType(
             )
             for short, t in (("c64", "float"), ("c128", "double"))
         },
+        "tr_k_bits": ("static inline int64_t tr_k_bits(double x) { int64_t n; memcpy(&n, &x, sizeof n); return n; }\n"),
+        "tr_k_from_bits": (
+            "static inline double tr_k_from_bits(int64_t n) { double x; memcpy(&x, &n, sizeof x); return x; }\n"
+        ),
         # Smith's algorithm (1962).
         **{
             f"tr_k_over_{short}": (
@@ -201,7 +207,8 @@ class _Printer:
         comparison, step = ("<", f"{name} += {loop.step}") if loop.step > 0 else (">", f"{name} -= {-loop.step}")
         step = {1: f"{name}++", -1: f"{name}--"}.get(loop.step, step)
         head = f"for ({first}; {name} {comparison} {bound}; {step}) {{"
-        pragma = [f"#pragma omp simd{_reductions(loop.body)}"] if loop.independent else []
+        at_once = f" simdlen({loop.at_once})" if loop.at_once else ""
+        pragma = [f"#pragma omp simd{at_once}{_reductions(loop.body)}"] if loop.independent else []
         if loop.shared:
             pragma = ["#ifdef _OPENMP", f"#pragma omp parallel for schedule(static) num_threads({bound})", "#endif"]
             pragma[1] += _reductions(loop.body) + _own(loop.body)

@@ -286,9 +286,16 @@ class Checker(Expressions):
     def _for(self, node: ast.For) -> list[Statement]:
         if node.orelse or not isinstance(node.target, ast.Name):
             raise self.error(node, "a loop of another form", "Write for i in range(...)")
-        call, how = node.iter, None
-        if isinstance(call, ast.Call) and self.named(call.func) in _HOW and len(call.args) == 1:
-            how, call = self.named(call.func), call.args[0]
+        call, how, at_once = node.iter, None, 0
+        if isinstance(call, ast.Call) and self.named(call.func) in _HOW:
+            how = self.named(call.func)
+            if len(call.args) == 2 and how is language.independent:
+                at_once = self.statically(call.args[1])
+                if not isinstance(at_once, int) or at_once < 0:
+                    raise self.error(node, "how many steps at once is not known", "Use a constant")
+            elif len(call.args) != 1:
+                raise self.error(node, "a loop of another form", "Write for i in range(...)")
+            call = call.args[0]
         if not (isinstance(call, ast.Call) and self.named(call.func) is range and 1 <= len(call.args) <= 3):
             raise self.error(node, "a loop over something else than a range", "Write for i in range(...)")
         name = node.target.id
@@ -307,18 +314,18 @@ class Checker(Expressions):
         self.steps.discard(name)
         if how is language.shared and not all(isinstance(s, Assign) for s in body):
             raise self.error(node, "a shared loop does something else than set variables", "Call a kernel in it")
-        return [For(name, start, bounds[-1], step, body, how is language.independent, how is language.shared)]
+        return [For(name, start, bounds[-1], step, body, how is language.independent, how is language.shared, at_once)]
 
     def _unrolled(self, node: ast.For, name: str, bounds: Sequence[Any]) -> list[Statement]:
         """Return the steps of a loop one after the other."""
         if not all(isinstance(b, int) for b in bounds) or name in {*self.loops, *self.parameters, *self.variables}:
             raise self.error(node, "an unrolled loop needs known bounds and a name of its own", "Use static parameters")
+        if _is_left(node.body):
+            raise self.error(node, "an unrolled loop is left", "Use a condition around the rest")
         around, statements = self.static, []
         for number in range(*bounds):
             self.static = {**around, name: number}
             statements += self._block(node.body)
-            if self._returned:
-                raise self.error(node, "an unrolled loop is left", "Use range alone")
         self.static = around
         return statements
 
@@ -340,3 +347,11 @@ class Checker(Expressions):
             raise self.error(node, f"{word} outside of a loop", "Remove it")
         self._returned = True
         return [Leave(word)]
+
+
+def _is_left(body: Sequence[ast.stmt]) -> bool:
+    """Whether statements end the loop around them, or the kernel."""
+    inner = [s for s in body if not isinstance(s, ast.For | ast.While)]
+    parts = [part for s in inner for part in ast.walk(s)]
+    returns = any(isinstance(part, ast.Return) for s in body for part in ast.walk(s))
+    return returns or any(isinstance(part, ast.Break | ast.Continue) for part in parts)

@@ -215,7 +215,9 @@ def _static_text(name: str, value: object) -> str:
         return f"{name}{value}"
     if isinstance(value, str) and value.isidentifier():
         return f"{name}_{value}"
-    msg = f"kernel: static parameter {name} is {value!r}. Use a bool, an int that is not negative, or a word."
+    if isinstance(value, Kernel):
+        return f"{name}_{value.name}"
+    msg = f"kernel: static parameter {name} is {value!r}. Use a bool, an int that is not negative, a word, or a kernel."
     raise KernelError(msg)
 
 

@@ -57,7 +57,7 @@ _STATIC = (language.is_complex, language.is_floating, language.itemsize, languag
 _REAL_FUNCTIONS = {
     getattr(language, name): (name, count)
     for count, names in (
-        (1, "sqrt floor ceil trunc rint exp expm1 log log1p sin cos tan tanh"),
+        (1, "sqrt floor ceil trunc rint exp expm1 log log1p sin cos tan tanh atan"),
         (2, "power hypot atan2 copysign"),
     )
     for name in names.split()
@@ -103,7 +103,7 @@ class Expressions:
     ) -> None:
         self.kernel = kernel
         self.types = types
-        self.static = static
+        self.static = dict(static)
         self.parameters = parameters
         self.ranks = ranks
         self.variables: dict[str, str] = {}
@@ -149,6 +149,10 @@ class Expressions:
             found = function(self.dtype(node.args[0]))
         elif isinstance(node, ast.BoolOp):
             found = self._logic_statically(node)
+        elif isinstance(node, ast.Subscript):
+            table, at = self.named(node.value), self.statically(node.slice)
+            if isinstance(table, tuple) and isinstance(at, int) and 0 <= at < len(table):
+                found = table[at]
         else:
             parts = [p for p in ast.iter_child_nodes(node) if isinstance(p, ast.expr)]
             folds = ast.BinOp | ast.UnaryOp | ast.Compare | ast.IfExp
@@ -174,7 +178,9 @@ class Expressions:
     def _folded(self, node: ast.expr) -> Any:
         known = {}
         for name in ast.walk(node):
-            if isinstance(name, ast.Name) and not isinstance(self.statically(name), Unknown):
+            if isinstance(name, ast.Name) and isinstance(self.named(name), tuple):
+                known[name.id] = self.named(name)
+            elif isinstance(name, ast.Name) and not isinstance(self.statically(name), Unknown):
                 known[name.id] = self.statically(name)
         known |= {"math": math}
         for function in _STATIC:
@@ -416,6 +422,8 @@ class Expressions:
 
     def _of_call(self, node: ast.Call) -> Expression:
         called = self.named(node.func)
+        if isinstance(node.func, ast.Name) and node.func.id in self.static:
+            called = self.static[node.func.id]
         if isinstance(called, type(self.kernel)):
             return self._of_kernel(node, called)
         if node.keywords:
@@ -498,6 +506,10 @@ class Expressions:
         if len(arguments) != 1:
             return None
         (x,) = self._common(node, arguments)
+        if called is language.bits and x.kind == "float64":
+            return Apply("int64", "bits", [x])
+        if called is language.from_bits and x.kind in INTEGERS:
+            return Apply("float64", "from_bits", [x])
         if called is abs and x.kind in {"int64", *FLOATS}:
             return Apply(x.kind, "abs", [x])
         if called is language.isnan and x.kind in FLOATS:
@@ -529,6 +541,14 @@ class Expressions:
             raise self.error(node, f"{shown(x.kind)} as {shown(kind)}", "Use real, imag, or a conversion to int first")
         return Convert(kind, x)
 
+    def _passed(self, node: ast.expr) -> Any:
+        """Return the value of a static argument, which may be a kernel."""
+        known = self.statically(node)
+        if isinstance(known, Unknown) and isinstance(node, ast.Name):
+            named = self.static.get(node.id, self.named(node))
+            known = named if isinstance(named, type(self.kernel)) else known
+        return known
+
     def _of_kernel(self, node: ast.Call, called: Kernel) -> Expression:
         arguments: list[Expression] = []
         given: list[tuple[str, int]] = []
@@ -550,7 +570,7 @@ class Expressions:
             arguments.append(value)
         static = {}
         for keyword in node.keywords:
-            known = self.statically(keyword.value)
+            known = self._passed(keyword.value)
             if keyword.arg is None or isinstance(known, Unknown):
                 raise self.error(node, f"{keyword.arg} is not known when the kernel is compiled", "Pass a constant")
             static[keyword.arg] = known

@@ -187,6 +187,10 @@ def _function(x: Apply) -> str:
     name, code = x.function, value_code(x.kind)
     if name in {"min", "max", "quotient", "remainder"}:
         return name
+    if name == "bits":
+        return "bits_f8_i8"
+    if name == "from_bits":
+        return f"bits_{value_code(x.arguments[0].kind)}_f8"
     if name == "abs":
         return "abs" if x.kind == "int64" else "fabs"
     if name in {"real", "imag"}:

@@ -188,6 +188,8 @@ class For(Statement):
     independent: bool
     # Whether each step may have a thread of its own.
     shared: bool = False
+    # How many steps at once are best, if it is independent; 0 if that is left to the compiler.
+    at_once: int = 0
 
 
 @dataclass(frozen=True, slots=True)
