@@ -1,22 +1,29 @@
-"""Draws of the portable generator in C: the numbers that the definition gives, whatever the length and the position."""
+"""Draws of the portable generator on C and Numba: those of the definition, whatever the length and the position."""
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 from treadle.compile import function
-from treadle.link.c.runtime import Library
-from treadle.link.c.runtime.core import CODES, TYPES
-from treadle.link.c.text.prelude import HEADERS
-from treadle.link.c.toolchain import Toolchain, find_toolchain
+from treadle.kernels import c_name
+from treadle.link.c import HELPERS
 from treadle.tensor import PortableDraws, as_tensor_variable, scalar, tensor, vector
 from treadle.tensor.random.generators.philox import State
 from treadle.tensor.random.generators.samplers import PORTABLE_SAMPLERS
+from treadle.tensor.random.lower.c import philox_texts
+from treadle.tensor.random.lower.kernels import TILE, blocks
+from treadle.tensor.random.lower.kernels.plain import (
+    short_bits_of,
+    short_exponential_of,
+    short_normal_of,
+    short_uniform_of,
+)
+from treadle.testing import compiled_kernel
 
+LOW = np.uint64(2**32 - 1)
 PLAIN = [
     (name, dtype) for name, sampler in PORTABLE_SAMPLERS.items() if not sampler.parameters for dtype in sampler.dtypes
 ]
@@ -27,12 +34,12 @@ POSITIONS = (0, 2**32 - 3, 2**63 - 5, -2)
 KEY, STREAM = -123456789012345, 0xDEADBEEF
 
 
-@pytest.fixture(scope="module")
-def plain() -> Draws:
+@pytest.fixture(scope="module", params=["C", "NUMBA"])
+def plain(request: pytest.FixtureRequest) -> Draws:
     """Return a function of sampler, dtype, state and length, of samplers without parameters."""
     state, n = vector("state", dtype="int64", shape=(3,)), scalar("n", dtype="int64")
     draws = [PortableDraws(name, dtype, 1)(state, n) for name, dtype in PLAIN]
-    every = function([state, n], draws, mode="C")
+    every = function([state, n], draws, mode=request.param)
     return lambda name, dtype, s, m: every(s, m)[PLAIN.index((name, dtype))]
 
 
@@ -81,32 +88,36 @@ VECTORS = [
     ("ffffffff ffffffff ffffffff ffffffff", "ffffffff ffffffff", "408f276d 41c83b0e a20bc7c6 6d5451fd"),
     ("243f6a88 85a308d3 13198a2e 03707344", "a4093822 299f31d0", "d16cfe09 94fdcceb 5001e420 24126ea1"),
 ]
-BLOCK = """
-void treadle_block(int64_t *word, int64_t attempt, uint32_t *out) {
-  tr_var state = {.p = (char *)word, .s = {8}}, none = {.p = 0};
-  tr_stream g;
-  tr_u64s w[4];
-  tr_open(&g, &state, &none, 0);
-  tr_philox(&g, 0, (uint64_t)attempt, w);
-  for (int k = 0; k < 4; k++) out[k] = (uint32_t)w[k][0];
-  tr_philox_any(&g, (tr_u64s){0}, TR_ALL((uint64_t)attempt), w);
-  for (int k = 0; k < 4; k++) out[k + 4] = (uint32_t)w[k][0];
-}
-"""
 
 
-def test_blocks_are_those_of_the_published_vectors() -> None:
-    toolchain = find_toolchain()
-    assert isinstance(toolchain, Toolchain)
-    text = f"{HEADERS}{CODES}#define TR_ND 1\n#define TR_OPS 3\n#define TR_TYPE_AT 8\n#define TR_HEAD 16\n"
-    text += f"#define TR_SPARES 16\n{TYPES}"
-    block = ctypes.CDLL(str(toolchain.library(text + Library(frozenset()).needed(BLOCK) + BLOCK))).treadle_block
+@pytest.mark.parametrize("mode", ["VM", "C", "NUMBA"])
+@pytest.mark.parametrize("together", [True, False])
+def test_blocks_are_those_of_the_published_vectors(mode: str, together: bool) -> None:
     for counter, key, expected in VECTORS:
         c, k = ([int(word, 16) for word in words.split()] for words in (counter, key))
-        state = np.array([k[0] | k[1] << 32, c[2], c[0] | c[1] << 32], "uint64")
-        out = np.empty(8, "uint32")
-        block(state.ctypes, ctypes.c_int64(c[3]), out.ctypes)
-        assert " ".join(f"{x:08x}" for x in out) == f"{expected} {expected}"
+        state = np.array([k[0] | k[1] << 32, c[2], c[0] | c[1] << 32], "uint64").view("int64")
+        none, room = np.zeros(TILE, "int64"), np.zeros(TILE, "uint64")
+        _, (_, x, y) = compiled_kernel(blocks, *state, none, c[3], room, room, mode=mode, together=together)
+        assert " ".join(f"{int(half):08x}" for z in (x, y) for half in (z[0] & LOW, z[0] >> 32)) == expected
+
+
+def test_texts_by_hand_take_the_place_of_kernels() -> None:
+    words, room = ("int64", -1), ("uint64", -1)
+    number = ("int64", 0)
+    versions = [
+        *(
+            blocks.specialised([number, number, number, words, number, room, room], {"together": together})
+            for together in (True, False)
+        ),
+        short_bits_of.specialised([room, room, ("uint32", -1)], {}),
+        *(
+            kernel.specialised([room, room, ("float32", -1)], {})
+            for kernel in (short_uniform_of, short_exponential_of, short_normal_of)
+        ),
+    ]
+    names = {c_name(version) for version in versions}
+    assert names == {name for name in philox_texts.TEXTS if name.startswith("tr_k_")}
+    assert names <= HELPERS.texts.keys()
 
 
 def test_draws_have_the_shape_of_the_batch() -> None:
@@ -140,8 +151,9 @@ def parameter(name: str, at: int, shape: tuple[int, ...] | None = None) -> list[
     return [column[at] for column in arrays] if shape is None else [np.resize(column, shape) for column in arrays]
 
 
+@pytest.mark.parametrize("mode", ["C", "NUMBA"])
 @pytest.mark.parametrize(("name", "dtype"), GIVEN)
-def test_draws_with_parameters_are_those_of_the_definition(name: str, dtype: str) -> None:
+def test_draws_with_parameters_are_those_of_the_definition(name: str, dtype: str, mode: str) -> None:
     state, n, m = vector("state", dtype="int64", shape=(3,)), scalar("n", dtype="int64"), scalar("m", dtype="int64")
     kinds = [
         [tensor(dtype=d, shape=shape) for d in PORTABLE_SAMPLERS[name].parameters]
@@ -149,7 +161,7 @@ def test_draws_with_parameters_are_those_of_the_definition(name: str, dtype: str
     ]
     op = PortableDraws(name, dtype, 2)
     draw = function(
-        [state, n, m, *(x for kind in kinds for x in kind)], [op(state, n, m, *kind) for kind in kinds], mode="C"
+        [state, n, m, *(x for kind in kinds for x in kind)], [op(state, n, m, *kind) for kind in kinds], mode=mode
     )
     for position, k in ((2**32 - 3, 0), (-2, 1), (5, -1)):
         at = np.array([KEY, STREAM, position])
@@ -174,6 +186,18 @@ def same(actual: np.ndarray, expected: np.ndarray) -> None:
         np.testing.assert_allclose(actual.ravel(), expected, rtol=1e4 * np.finfo(actual.dtype).eps, atol=1e-12)
     else:
         np.testing.assert_array_equal(actual.ravel(), expected)
+
+
+def test_c_and_numba_draw_the_same_bits() -> None:
+    state, n, shape = vector("state", dtype="int64", shape=(3,)), scalar("n", dtype="int64"), vector("shape")
+    plain = [
+        PortableDraws(name, "float64", 1)(state, n) for name in ("random", "standard_exponential", "standard_normal")
+    ]
+    given = [PortableDraws(name, "float64", 1)(state, n, shape) for name in ("standard_gamma", "log_standard_gamma")]
+    words, shapes = np.array([KEY, STREAM, 2**32 - 77]), np.random.default_rng(0).uniform(0, 3, 999)
+    in_c, on_numba = (function([state, n, shape], [*plain, *given], mode=mode) for mode in ("C", "NUMBA"))
+    for x, y in zip(in_c(words, 999, shapes), on_numba(words, 999, shapes), strict=True):
+        np.testing.assert_array_equal(x.view("int64"), y.view("int64"))
 
 
 def test_parameters_that_do_not_broadcast_are_refused() -> None:

@@ -1,4 +1,4 @@
-"""Rules of two backends for NormalizeRows, and texts of a sampler; each is loaded when its backend first compiles."""
+"""Rules of two backends for NormalizeRows, and kernels of a sampler; each is loaded when its backend first compiles."""
 
 from __future__ import annotations
 
@@ -12,39 +12,23 @@ if TYPE_CHECKING:
 
 
 def register_c(table: LoweringTable) -> None:
-    """Add the rule to the C backend's table, and the text of the sampler."""
-    from treadle.tensor.random.lower.c import SAMPLER_TEXTS, SamplerText
-
+    """Add the rule to the C backend's table."""
     table.register(NormalizeRows)(_in_c)
-    SAMPLER_TEXTS.register("sum_uniform", SamplerText(2, 2, _PREPARE_IN_C, _ATTEMPT_IN_C))
 
 
 def register_numba(table: LoweringTable) -> None:
-    """Add the rule to the Numba backend's table, and the text of the sampler."""
-    from treadle.tensor.random.lower.numba import SAMPLER_TEXTS, SamplerText
-
+    """Add the rule to the Numba backend's table."""
     table.register(NormalizeRows)(_in_numba)
-    SAMPLER_TEXTS.register("sum_uniform", SamplerText("low, high", functions=_ATTEMPT_IN_NUMBA))
 
 
-# Of sum_uniform: its definition, on vectors of the C backend, and for one number of the Numba backend.
-_PREPARE_IN_C = """\
-  const tr_f64s low = (tr_f64s)p[0];
-  q[0] = 2 * low;
-  q[1] = (tr_f64s)p[1] - low;
-"""
-_ATTEMPT_IN_C = """\
-  const tr_f64s x = 2 * tr_fraction_f64(tr_joined(w[0], w[1])), d = x - 1;
-  *made = (tr_u64s)(q[0] + q[1] * x);
-  *out = (tr_u64s)(tr_fraction_f64(tr_joined(w[2], w[3])) >= 1 - tr_pick(d < 0, -d, d));
-"""
-_ATTEMPT_IN_NUMBA = """
-def sum_uniform_attempt(k, at, stream, key, low, high):  # i8 i8 i8 i8 f8 f8 inlined
-    w0, w1, w2, w3 = philox(at, k, stream, key)
-    x = 2.0 * unit_f8(w0, w1)
-    rejected = unit_f8(w2, w3) >= 1.0 - fabs(x - 1.0)
-    return pick(rejected, INF - INF, 2.0 * low + (high - low) * x)
-"""
+def register_kernels(table: LoweringTable) -> None:
+    """Add the kernels of the sampler, for both; rules for all compiling backends would go into the table."""
+    from treadle_markov import kernels
+
+    from treadle.tensor.random.lower.kernels import SAMPLER_KERNELS, SamplerKernels, accept, keep
+
+    del table
+    SAMPLER_KERNELS.register("sum_uniform", SamplerKernels(2, kernels.attempt_sum, kernels.prepare_sum, accept, keep))
 
 
 def _in_c(_: NormalizeRows, node: TensorNode, unit: Any) -> None:
