@@ -318,8 +318,10 @@ class Checker(Expressions):
 
     def _unrolled(self, node: ast.For, name: str, bounds: Sequence[Any]) -> list[Statement]:
         """Return the steps of a loop one after the other."""
-        if not all(isinstance(b, int) for b in bounds) or name in {*self.loops, *self.parameters, *self.variables}:
-            raise self.error(node, "an unrolled loop needs known bounds and a name of its own", "Use static parameters")
+        if not all(isinstance(b, int) for b in bounds):
+            raise self.error(node, "an unrolled loop of bounds that are not known", "Use constants, or range alone")
+        if name in {*self.loops, *self.parameters, *self.variables, *self.static}:
+            raise self.error(node, f"{name} is a variable already", "Take another name for the loop's number")
         if _is_left(node.body):
             raise self.error(node, "an unrolled loop is left", "Use a condition around the rest")
         around, statements = self.static, []
