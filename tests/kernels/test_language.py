@@ -8,13 +8,15 @@ import random
 import sys
 from collections.abc import Callable, Iterator
 from types import ModuleType
+from typing import TypeVar
 
 import numpy as np
 import pytest
 
 from treadle.config import config
 from treadle.graph import DuplicateRegistrationError
-from treadle.kernels import KernelError, c_text, kernel, numba_lines
+from treadle.kernels import KernelError, c_text, kernel, kernel_of_text, numba_lines
+from treadle.kernels.language import OK, Pointer, Vector
 from treadle.testing import ContractError, check_kernel, compiled_kernel
 
 HEAD = """\
@@ -23,7 +25,7 @@ from typing import TypeVar
 from treadle.kernels import Kernel, kernel
 from treadle.kernels.language import *
 from treadle.kernels.language import float32, float64, int8, int16, int32, int64, uint8, uint32, uint64
-from treadle.kernels.language import Matrix, Number, Pointer, Vector, independent
+from treadle.kernels.language import Matrix, Number, Pointer, Vector, complex64, complex128, independent
 
 T = TypeVar("T", bound=Number)
 """
@@ -260,6 +262,57 @@ def test_only_numbers_are_sorted_by_numpy(write: Write) -> None:
         sorted_by_numpy.specialised([("uint8", -1), ("int64", 0)], {"kind": "u"})
     with pytest.raises(KernelError, match="no kind and pointer of numbers, in line"):
         sorted_by_numpy.specialised([("uint64", -1), ("int64", 0)], {"kind": "c"})
+
+
+SCHUR = """
+@kernel
+def schur(
+    a: Pointer[T], m: int, w: Pointer[T], z: Pointer[T], work: Pointer[T], rwork: Pointer[R], found: Pointer[int32]
+) -> int:
+    if is_complex(T):
+        return lapack.gees("V", "N", None, m, a, m, found, w, z, m, work, 8 * m, rwork, 0)
+    return lapack.gees("V", "N", None, m, a, m, found, w, w + m, z, m, work, 8 * m, 0)
+"""
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex64"])
+def test_routines_take_no_function_and_return_at_once(write: Write, dtype: str) -> None:
+    made = write('R = TypeVar("R", bound=Number)\n' + SCHUR).schur
+    a = np.random.default_rng(3).normal(size=(4, 4)).astype(dtype)
+    real = np.float32 if dtype == "complex64" else np.float64
+    room = [np.zeros(8, dtype), np.zeros(16, dtype), np.zeros(32, dtype), np.zeros(4, real), np.zeros(1, "int32")]
+    check_kernel(made, a.ravel(), 4, *room, rtol=1e-4)
+    t, vectors = a.T.copy().ravel(), np.zeros(16, dtype)
+    assert made(t, 4, room[0].copy(), vectors, *(x.copy() for x in room[2:])) == 0
+    z = vectors.reshape(4, 4).T
+    np.testing.assert_allclose(z @ t.reshape(4, 4).T @ np.conj(z.T), a, atol=1e-5)
+
+
+COMPLEX = """
+@kernel
+def sizes(x: Vector[complex64], wide: Pointer[complex128], o: Pointer[float32]) -> int:
+    for i in independent(range(min(len(x), 3), len(x) - 1)):
+        z = convert(complex128, x[i])
+        wide[i] = z * z
+        o[i] = abs(x[i])
+    o[0] = float32(log2(abs(convert(complex128, x[1]))))
+    return OK
+"""
+
+
+def test_complex_numbers_have_types_and_absolute_values(write: Write) -> None:
+    x = np.random.default_rng(4).normal(size=(2, 9)).astype("float32")
+    check_kernel(
+        write(COMPLEX).sizes, (x[0] + 1j * x[1]).astype("complex64"), np.zeros(9, "complex128"), np.zeros(9, "float32")
+    )
+
+
+def test_kernels_are_put_together_as_text(write: Write) -> None:
+    inner = write("@kernel(inline=True)\ndef doubled(x: T) -> T:\n    return x + x\n").doubled
+    text = "def around(x: Vector[T], o: Pointer[T]) -> int:\n"
+    text += "    for i in range(len(x)):\n        o[i] = doubled(x[i])\n    return OK\n"
+    scope = {"T": TypeVar("T"), "Vector": Vector, "Pointer": Pointer, "OK": OK, "doubled": inner, "__name__": __name__}
+    check_kernel(kernel_of_text("around", text, scope), np.arange(4.0), np.zeros(4))
 
 
 UNSIGNED = """

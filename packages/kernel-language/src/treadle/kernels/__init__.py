@@ -6,7 +6,7 @@ from treadle.config import versioned_names
 
 if TYPE_CHECKING:
     from treadle.kernels.c_printing import HELPERS, c_name, c_text, stored_type
-    from treadle.kernels.definition import Kernel, kernel
+    from treadle.kernels.definition import Kernel, kernel, kernel_of_text
     from treadle.kernels.errors import KernelError
     from treadle.kernels.kinds import SIZES, is_pointer, real_dtype, value_kind
     from treadle.kernels.language import Status
@@ -23,7 +23,7 @@ else:
         {
             "treadle.kernels.c_printing": "HELPERS c_name c_text stored_type",
             "treadle.kernels.errors": "KernelError",
-            "treadle.kernels.definition": "Kernel kernel",
+            "treadle.kernels.definition": "Kernel kernel kernel_of_text",
             "treadle.kernels.kinds": "SIZES is_pointer real_dtype value_kind",
             "treadle.kernels.language": "Status",
             "treadle.kernels.numba_printing": "memory_code numba_lines numba_name value_code",
@@ -35,6 +35,7 @@ else:
 
 __all__ = [
     "BY_NUMPY", "HELPERS", "SIZES", "TABLE", "Comparison", "Given", "Kernel", "KernelError", "Length", "Routine",
-    "Site", "Specialised", "Status", "at_site", "c_name", "c_text", "is_pointer", "kernel", "memory_code",
-    "numba_lines", "numba_name", "numpy_sort", "real_dtype", "sorts_table", "stored_type", "value_code", "value_kind",
+    "Site", "Specialised", "Status", "at_site", "c_name", "c_text", "is_pointer", "kernel", "kernel_of_text",
+    "memory_code", "numba_lines", "numba_name", "numpy_sort", "real_dtype", "sorts_table", "stored_type", "value_code",
+    "value_kind",
 ]  # fmt: skip

@@ -212,7 +212,12 @@ class _Printer:
         if loop.shared:
             pragma = ["#ifdef _OPENMP", f"#pragma omp parallel for schedule(static) num_threads({bound})", "#endif"]
             pragma[1] += _reductions(loop.body) + _own(loop.body)
-        return [*pragma, head, *self.block(loop.body, 1), "}"]
+        if simple or not pragma:
+            return [*pragma, head, *self.block(loop.body, 1), "}"]
+        # A loop of OpenMP's has one variable only.
+        head = f"for (int64_t {name} = {self.bare(loop.start)}; {name} {comparison} {bound}; {step}) {{"
+        lines = [*pragma, head, *self.block(loop.body, 1), "}"]
+        return ["{", *(f"  {line}" for line in [f"const int64_t {bound} = {stop};", *lines]), "}"]
 
     def _assigned(self, loop: For) -> bool:
         """Whether a loop assigns the variable that is its bound."""
@@ -230,6 +235,9 @@ class _Printer:
             if is_pointer(argument.kind):
                 kinds.append(value_type(argument.kind))
                 arguments.append(self.text(argument))
+            elif argument.kind == "function":
+                kinds.append("void *")
+                arguments.append("0")
             elif argument.kind == "char":
                 kinds.append("char *")
                 arguments.append(f'"{argument.value}"' if isinstance(argument, Literal) else "")

@@ -28,6 +28,7 @@ from treadle.kernels.tree import (
     Specialised,
     Statement,
     Store,
+    Variable,
     While,
 )
 
@@ -37,6 +38,10 @@ if TYPE_CHECKING:
 _HOW = (language.independent, language.unrolled, language.shared)
 _LIBRARIES = (language.lapack, language.blas, language.numpy)
 _LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
+# The variable of what a routine returns that a kernel returns at once.
+RETURNED = "returned_info"
+# The letters of functions that select eigenvalues, of so many numbers, for real and for complex matrices.
+_SELECTS = {"gees": "21", "gges": "32"}
 _PLAIN: Mapping[object, str] = {int: "int64", float: "float64", bool: "bool"}
 
 
@@ -210,10 +215,7 @@ class Checker(Expressions):
         library: str = self.named(node.func.value).name
         if target is not None and library == "blas":
             raise self.error(node, "routines of BLAS return nothing", "Call it without an assignment")
-        arguments = [
-            Literal("char", self.statically(a)) if isinstance(self.statically(a), str) else self.expression(a)
-            for a in node.args
-        ]
+        arguments = [self._routine_argument(a) for a in node.args]
         arguments = [self.fitted(node, a, "int64") if a.kind == "int" else a for a in arguments]
         if library == "numpy":
             return self._call_numpy(node, target, arguments)
@@ -226,6 +228,8 @@ class Checker(Expressions):
             element = argument.kind.removeprefix("*")
             if element == "char":
                 letters.append("c")
+            elif element == "function":
+                letters.append(_SELECTS.get(node.func.attr, "11")["complex" in first])
             elif element == first:
                 letters.append("x")
             elif element in {"int32", "int64"} and (element == "int32") == is_pointer(argument.kind):
@@ -250,6 +254,13 @@ class Checker(Expressions):
         routine = Routine("numpy", f"sort_{kind.value}{8 * SIZES[element]}", "xi")
         self.routines.append(routine)
         return CallRoutine(target, routine, arguments[1:])
+
+    def _routine_argument(self, node: ast.expr) -> Expression:
+        """Return an argument of a routine: a letter, no function, or a value."""
+        if isinstance(node, ast.Constant) and node.value is None:
+            return Literal("function", 0)
+        known = self.statically(node)
+        return Literal("char", known) if isinstance(known, str) else self.expression(node)
 
     # Control
 
@@ -334,9 +345,15 @@ class Checker(Expressions):
     def _return(self, node: ast.Return) -> list[Statement]:
         if node.value is None:
             raise self.error(node, "a return without a value", "Return a value")
-        value = self.fitted(node, self.expression(node.value), self.result)
+        statements: list[Statement] = []
+        if self._is_routine(node.value):
+            statements.append(self._call_routine(node.value, RETURNED))
+            self.variables[RETURNED] = "int64"
+            value = self.fitted(node, Variable("int64", RETURNED), self.result)
+        else:
+            value = self.fitted(node, self.expression(node.value), self.result)
         self._returned = True
-        return [Return(value)]
+        return [*statements, Return(value)]
 
     def _break(self, node: ast.Break) -> list[Statement]:
         return self._left(node, "break")

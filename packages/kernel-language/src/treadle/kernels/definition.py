@@ -42,6 +42,8 @@ class Kernel:
         kernel is compiled, and decide what is compiled.
     inline
         Whether compilers make it a part of its callers: for what is called for each element.
+    source
+        The function's text, where it is in no file; see `kernel_of_text`.
 
     Raises
     ------
@@ -63,9 +65,10 @@ class Kernel:
     3.0
     """
 
-    def __init__(self, function: Callable[..., Any], *, inline: bool = False) -> None:
+    def __init__(self, function: Callable[..., Any], *, inline: bool = False, source: str = "") -> None:
         self.function = function
         self.inline = inline
+        self.source = source
         self.name: str = function.__name__
         self.where = f"{function.__module__}.{function.__qualname__}"
         self.__doc__ = function.__doc__
@@ -100,7 +103,7 @@ class Kernel:
                 msg = f"kernel {self.name}: it uses {names} of a function around it. Pass them as static parameters."
                 raise KernelError(msg)
             try:
-                lines, first = inspect.getsourcelines(self.function)
+                lines, first = ([self.source], 1) if self.source else inspect.getsourcelines(self.function)
             except (OSError, TypeError) as error:
                 msg = f"kernel {self.name}: its source is not there ({error}). Define it in a file."
                 raise KernelError(msg) from error
@@ -224,6 +227,16 @@ def _static_text(name: str, value: object) -> str:
 def _described(dtype: str, rank: int) -> str:
     what = {0: "a number", -1: "a pointer"}.get(rank, f"an array of rank {rank}")
     return f"{what} of {dtype}"
+
+
+def kernel_of_text(name: str, text: str, scope: Mapping[str, Any]) -> Kernel:
+    """Return the kernel that a text defines under a name; names in it stand for what `scope` has.
+
+    For rules that put kernels together, such as a loop around one that a user of the rule passes.
+    """
+    names = dict(scope)
+    exec(compile(text, f"<kernel {name}>", "exec"), names)
+    return Kernel(names[name], source=text)
 
 
 @overload

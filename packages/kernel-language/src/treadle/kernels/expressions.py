@@ -57,7 +57,7 @@ _STATIC = (language.is_complex, language.is_floating, language.itemsize, languag
 _REAL_FUNCTIONS = {
     getattr(language, name): (name, count)
     for count, names in (
-        (1, "sqrt floor ceil trunc rint exp expm1 log log1p sin cos tan tanh atan"),
+        (1, "sqrt floor ceil trunc rint exp expm1 log log1p log2 sin cos tan tanh atan"),
         (2, "power hypot atan2 copysign"),
     )
     for name in names.split()
@@ -512,6 +512,8 @@ class Expressions:
             return Apply("float64", "from_bits", [x])
         if called is abs and x.kind in {"int64", *FLOATS}:
             return Apply(x.kind, "abs", [x])
+        if called is abs and x.kind in REAL:
+            return Apply(REAL[x.kind], "hypot", [Apply(REAL[x.kind], part, [x]) for part in ("real", "imag")])
         if called is language.isnan and x.kind in FLOATS:
             return Binary("bool", "!=", x, x)
         if called in (language.real, language.imag, language.conj):

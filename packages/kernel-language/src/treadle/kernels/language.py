@@ -36,9 +36,10 @@ class Status(IntEnum):
     VALUE = 3
     MEMORY = 4
     MATRIX = 6
+    TOO_LONG = 8
 
 
-OK, SHAPE, INDEX, VALUE, MEMORY, MATRIX = Status
+OK, SHAPE, INDEX, VALUE, MEMORY, MATRIX, TOO_LONG = Status
 
 
 class Number:
@@ -103,8 +104,16 @@ class float64(float):  # noqa: N801
     """Elements and values of double precision."""
 
 
+class complex64(complex):  # noqa: N801
+    """Elements and values of two numbers of single precision."""
+
+
+class complex128(complex):  # noqa: N801
+    """Elements and values of two numbers of double precision."""
+
+
 ELEMENTS: dict[Any, str] = {kind: kind.__name__ for kind in (int8, int16, int32, int64, uint8, uint16, uint32, uint64)}
-ELEMENTS |= {float32: "float32", float64: "float64", bool: "bool"}
+ELEMENTS |= {kind: kind.__name__ for kind in (float32, float64, complex64, complex128, bool)}
 
 
 class Pointer(Generic[E]):
@@ -396,7 +405,7 @@ def _function(name: str) -> Any:
 
 
 sqrt, floor, ceil, trunc, rint = map(_function, ("sqrt", "floor", "ceil", "trunc", "rint"))
-exp, expm1, log, log1p = map(_function, ("exp", "expm1", "log", "log1p"))
+exp, expm1, log, log1p, log2 = map(_function, ("exp", "expm1", "log", "log1p", "log2"))
 sin, cos, tan, tanh, atan = map(_function, ("sin", "cos", "tan", "tanh", "arctan"))
 
 

@@ -113,7 +113,7 @@ class _Printer:
             return [self.text(statement.call)]
         assert isinstance(statement, CallRoutine)
         arguments = [
-            str(ord(str(a.value))) if isinstance(a, Literal) and a.kind == "char" else self.text(a)
+            _passed(a) if isinstance(a, Literal) and a.kind in {"char", "function"} else self.text(a)
             for a in statement.arguments
         ]
         call = f"{statement.routine.library}_{statement.routine.name}({', '.join(arguments)})"
@@ -200,6 +200,10 @@ def _function(x: Apply) -> str:
     if name == "compose":
         return f"compose_{value_code(REAL[x.kind])}"
     return _INSTRUCTIONS.get(name) or f"libm_{_LIBM.get(name, name)}_{code}"
+
+
+def _passed(x: Literal) -> str:
+    return str(ord(str(x.value))) if x.kind == "char" else "0"
 
 
 def _literal(x: Literal) -> str:

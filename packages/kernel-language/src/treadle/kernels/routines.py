@@ -23,7 +23,7 @@ _LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 def call_routine(library: str, name: str, arguments: Sequence[Any]) -> int:
     """Call a routine with arrays, letters and numbers; return ``info``, 0 where the routine says nothing.
 
-    Routines of LAPACK and BLAS take all of them by their addresses.
+    Routines of LAPACK and BLAS take all of them by their addresses; None stands for no function.
     """
     if library == "numpy":
         kind, x, n = arguments
@@ -43,7 +43,7 @@ def call_routine(library: str, name: str, arguments: Sequence[Any]) -> int:
     address = get(capsules[own], get_name(capsules[own]))
     kept: list[Any] = []
     for argument in arguments:
-        if isinstance(argument, np.ndarray) and argument.ndim:
+        if argument is None or (isinstance(argument, np.ndarray) and argument.ndim):
             kept.append(argument)
         elif isinstance(argument, str):
             kept.append(np.array([ord(argument)], "uint8"))
@@ -51,6 +51,7 @@ def call_routine(library: str, name: str, arguments: Sequence[Any]) -> int:
             value = np.asarray(argument)
             kept.append(value.reshape(1).astype("int32" if value.dtype.kind in "iu" else value.dtype))
     info = np.zeros(1, "int32")
-    places = [array.ctypes.data for array in (*kept, *([info] if library == "lapack" else []))]
+    passed = [*kept, *([info] if library == "lapack" else [])]
+    places = [None if array is None else array.ctypes.data for array in passed]
     ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(places))(address)(*places)
     return int(info[0])

@@ -125,6 +125,16 @@ class Site(ABC):
     def output(self, out: Variable, lengths: Sequence[Length | int]) -> Given:
         """Return a result of the node in C order, made here with some lengths; of rank 0 as an array of length 1."""
 
+    def spare(self, x: Variable) -> Length:
+        """Return 1 where the node may overwrite an operand, which nothing needs after, else 0."""
+        del x
+        return Length("0")
+
+    def output_over(self, out: Variable, lengths: Sequence[Length | int], x: Variable) -> tuple[Given, Length]:
+        """Return a result, and 1 where it has taken the memory of an operand of the same shape, elements included."""
+        del x
+        return self.output(out, lengths), Length("0")
+
     @abstractmethod
     def room(self, dtype: str, count: Length | int) -> Given:
         """Return a pointer to working memory for a number of elements, which lasts for the node."""

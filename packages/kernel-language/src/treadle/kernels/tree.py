@@ -17,7 +17,7 @@ class Expression:
 
 @dataclass(frozen=True, slots=True)
 class Literal(Expression):
-    """A number, or the name of a status."""
+    """A number, or the name of a status; for routines also a letter (``char``) or no ``function``."""
 
     value: bool | int | float | str
 
@@ -117,7 +117,8 @@ class Routine:
     # With the letter of the type, ``dpotrf``; of NumPy with the type, ``sort_f64``.
     name: str
     # A letter for each argument: c for a character, i for an integer, x for an element, r for a real number of that
-    # precision, or a pointer to such. ``info`` of LAPACK is not among them.
+    # precision, or a pointer to such; 1 to 3 for a function that selects by that many numbers. ``info`` of LAPACK is
+    # not among them.
     parameters: str
 
 

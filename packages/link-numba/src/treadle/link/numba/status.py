@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-OK, SHAPE, INDEX, VALUE, MEMORY, ASSERTION, MATRIX, INTERRUPT = 0, 1, 2, 3, 4, 5, 6, 7
+OK, SHAPE, INDEX, VALUE, MEMORY, ASSERTION, MATRIX, INTERRUPT, TOO_LONG = 0, 1, 2, 3, 4, 5, 6, 7, 8

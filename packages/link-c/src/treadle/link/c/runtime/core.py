@@ -90,6 +90,14 @@ static int tr_take(tr_var *o, int64_t bytes) {
   return 0;
 }
 """,
+    # Working memory for some elements; there is none for no elements.
+    "tr_room": """\
+static int tr_room(tr_var *o, int64_t count, int64_t size) {
+  if (count <= 0) return 0;
+  if (count > (INT64_MAX - 4096) / size) return TR_MEMORY;
+  return tr_take(o, count * size);
+}
+""",
     "tr_discard": """\
 static void tr_discard(const tr_arena *a, void *p, int64_t room) {
   if (a->give && room >= TR_LARGE) a->give(p);

@@ -78,21 +78,35 @@ class CSite(Site):
         """Return a result, made here."""
         return self._made(self.unit.owns(out), out.type.dtype, lengths)  # type: ignore[attr-defined]  # a tensor
 
-    def _made(self, at: int, dtype: str, lengths: Sequence[Length | int]) -> Given:
+    def _made(self, at: int, dtype: str, lengths: Sequence[Length | int], over: int | None = None) -> Given:
         kind, rank = CTYPES[dtype], len(lengths)
         for d, n in enumerate(lengths):
             self.unit.line(f"v[{at}].n[{d}] = {n};")
-        self.unit.call(f"tr_alloc(v + {at}, {rank}, {kind.size})")
+        taken = "" if over is None else f"tr_overwrite(v + {at}, v + {over}, {rank}, {kind.size}) ? 0 : "
+        self.unit.call(f"{taken}tr_alloc(v + {at}, {rank}, {kind.size})")
         return self._given(at, kind, dtype, rank)
+
+    def spare(self, x: Variable) -> Length:
+        """Return 1 where an operand has a block that nothing needs after."""
+        at = self.unit.slot(x)
+        return Length(f"(v[{at}].own != 0)") if self._is_dying(x) else Length("0")
+
+    def _is_dying(self, x: Variable) -> bool:
+        return self.node.inputs.count(x) == 1 and self.unit.dying(x, self.node.inputs)
+
+    def output_over(self, out: Variable, lengths: Sequence[Length | int], x: Variable) -> tuple[Given, Length]:
+        """Return a result, in the block of an operand if that is as large and nothing needs it after."""
+        at = self.unit.slot(x)
+        if not self._is_dying(x):
+            return self.output(out, lengths), Length("0")
+        over = self.unit.owns(out)
+        return self._made(over, out.type.dtype, lengths, at), Length(f"(v[{over}].p == v[{at}].p)")  # type: ignore[attr-defined]  # a tensor
 
     def room(self, dtype: str, count: Length | int) -> Given:
         """Return working memory."""
         at = self.unit.scratch()
-        # Nothing is allocated for nothing.
-        self.unit.line(f"if (!({count})) v[{at}].p = (char *)&v[{at}].cell; else {{")
-        given = self._made(at, dtype, [count])
-        self.unit.line("}")
-        return given.pointer
+        self.unit.call(f"tr_room(v + {at}, {count}, {CTYPES[dtype].size})")
+        return Given(dtype, -1, f"({stored_type(dtype)} *)v[{at}].p")
 
     def stop_if(self, condition: Comparison, status: Status = Status.SHAPE) -> None:
         """Write that the program ends where a condition holds."""
