@@ -58,8 +58,8 @@ VECTORS: Mapping[str, str] = MappingProxyType(
 def vector_function(x: Apply, arguments: Sequence[str]) -> str:
     """Return the text of a function of vectors."""
     if x.function == "lanes":
-        (dtype,) = x.arguments
-        return f"(int64_t)tr_k_w_{SHORT[str(dtype.value)] if isinstance(dtype, Literal) else ''}"
+        (of,) = x.arguments
+        return f"(int64_t)tr_k_w_{SHORT[str(of.value)] if isinstance(of, Literal) else ''}"
     if x.function == "total":
         dtype = x.arguments[0].kind[1:-1]
         short, element = SHORT[dtype], _C_TYPES.get(dtype, f"{dtype}_t")

@@ -30,7 +30,7 @@ def width() -> int:
     return next((bits for feature, bits in _WIDTHS if features.get(feature)), 128)
 
 
-class Lanes(types.Type):
+class Lanes(types.Type):  # type: ignore[misc]  # Numba has no types
     """Vectors of elements of a type."""
 
     def __init__(self, element: types.Type) -> None:

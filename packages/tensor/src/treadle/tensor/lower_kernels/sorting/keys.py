@@ -46,12 +46,12 @@ def sort_key(x: Pointer[T], i: int, *, kind: str, zeros: bool) -> uint64:
 def put_element(x: Pointer[T], i: int, key: uint64, *, kind: str) -> int:
     """Set an element to that of a key."""
     sign = uint64(1 << (8 * itemsize(T) - 1))
-    bits = key
     if kind == "i":
-        bits = key ^ sign
-    if kind == "f":
-        bits = key ^ (((key >> (8 * itemsize(T) - 1)) - 1) | sign)
-    x[i] = convert(T, bits)
+        x[i] = convert(T, key ^ sign)
+    elif kind == "f":
+        x[i] = convert(T, key ^ (((key >> (8 * itemsize(T) - 1)) - 1) | sign))
+    else:
+        x[i] = convert(T, key)
     return OK
 
 
@@ -61,10 +61,10 @@ def bit_length(range_: uint64) -> int:
     rest = range_
     bits = 0
     while rest >= 256:
-        rest = rest >> 8
+        rest = uint64(rest >> 8)
         bits += 8
     while rest > 0:
-        rest = rest >> 1
+        rest = uint64(rest >> 1)
         bits += 1
     return bits
 
