@@ -17,10 +17,16 @@ from treadle.link.c.runtime.additions import Helpers
 def test_a_rule_finds_the_functions_of_its_package() -> None:
     import treadle.tensor.signal.lower.c
 
-    assert treadle.tensor.signal.lower.c.convolution
+    assert treadle.tensor.signal.lower.c.fourier
     library = Library(frozenset())
-    assert "tr_conv_axis" in library.needed("tr_conv_f64(v, v + 1, v + 2, 2, g, 1, 0);")
-    assert "tr_conv_dim" in HELPERS.texts["tr_conv_dim tr_conv_axis tr_floor tr_conv_read tr_conv_length"]
+    assert "typedef void (*tr_loop)" in library.needed("tr_transform(v, v + 1, 1, 0, loop, data, 0);")
+    assert "tr_loop" in HELPERS.texts["tr_transform tr_loop"]
+
+
+def test_families_make_a_text_for_each_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(HELPERS, "families", dict(HELPERS.families))
+    HELPERS.add({}, {"tr_weave": lambda kind: f"static {kind.stored} tr_weave_{kind.short};\n"})
+    assert Library(frozenset()).needed("tr_weave_f32 = 1;") == "static float tr_weave_f32;\n"
 
 
 def test_two_functions_of_one_name_are_refused() -> None:

@@ -20,7 +20,7 @@ class Helpers:
     texts
         Texts by the names that they define, separated by spaces; the first is the helper's own.
     families
-        Functions from C types to a text, by the name's stem: ``tr_conv`` makes ``tr_conv_f64``. Other names that
+        Functions from C types to a text, by the name's stem: ``tr_weave`` makes ``tr_weave_f64``. Other names that
         such a text defines end in ``_run``.
     """
 

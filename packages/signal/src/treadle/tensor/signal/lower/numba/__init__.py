@@ -1,5 +1,5 @@
 """Rules of the Numba backend: importing the modules registers them."""
 
-from treadle.tensor.signal.lower.numba import convolution, fourier
+from treadle.tensor.signal.lower.numba import fourier
 
-__all__ = ["convolution", "fourier"]
+__all__ = ["fourier"]
