@@ -81,7 +81,8 @@ def _of_lowerings(path: Path) -> Sequence[str]:
     """Return the contract of a backend for a family, and the backend's own tests of it."""
     inside = path.relative_to(ROOT).parts
     backend = "vm" if "lower_vm" in inside else inside[inside.index("lower") - 1 if "link" in inside else -2]
-    backend = backend.replace("torch", "pytorch")
+    # What kernels compute is tried on C.
+    backend = {"torch": "pytorch", "kernels": "c"}.get(backend, backend)
     family = path.stem
     folder = ROOT / "tests" / f"link_{backend.replace('pytorch', 'torch')}"
     own = [str(p.relative_to(ROOT)) for p in sorted(folder.glob(f"test_*{family}*.py"))]
@@ -96,6 +97,7 @@ AREAS = {
         (
             "packages/link-c/src/treadle/link/c/lower/**/*.py",
             "packages/*/src/treadle/tensor/*/lower/c/*.py",
+            "packages/*/src/treadle/tensor/*/lower/kernels/*.py",
             f"{TENSOR}/lower_vm/*.py",
         ),
         "",

@@ -1,27 +1,28 @@
-"""Ops on stacks of matrices: the C text and calls of LAPACK that follow from a rule about one matrix."""
+"""Ops on stacks of matrices in C, by kernels that say what happens to one matrix, or to eight small ones at once."""
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pytest
 
 import treadle.tensor as tt
 from treadle.compile import function
-from treadle.link.c import TABLE, lapack_pointer
+from treadle.kernels import TABLE, Site, kernel
+from treadle.kernels.language import Number, Pointer, int32, lapack
+from treadle.link.c import lapack_pointer
 from treadle.link.c.errors import BackendUnavailableError, ExportError
 from treadle.tensor import MatrixError, MatrixOp
-from treadle.tensor.linalg.lower.c.writing.matrices import MatrixBody, MatrixOperand, MatrixResult, write_matrices
+from treadle.tensor.linalg.lower.kernels.stacks import Operand, Stack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from treadle.link.c.text.unit import Unit
     from treadle.tensor import TensorNode
 
     Link = Callable[[Sequence[Any], Sequence[Any]], Any]
@@ -49,31 +50,30 @@ class Spectrum(MatrixOp):
         return tuple(np.linalg.eigh(matrices[0]))
 
 
-def _factor(op: Factor, node: TensorNode, unit: Unit) -> None:
-    body = MatrixBody(
-        operands=[MatrixOperand("a", into=0, half="lower")],
-        results=[MatrixResult("l")],
-        routines={"potrf": "cixii"},
-        text='$potrf("U", &m, l, &ld_l, &info);',
-    )
-    write_matrices(op, node, unit, body)
+T = TypeVar("T", bound=Number)
 
 
-def _spectrum(op: Spectrum, node: TensorNode, unit: Unit) -> None:
-    body = MatrixBody(
-        operands=[MatrixOperand("a", "columns", into=1)],
-        results=[MatrixResult("w"), MatrixResult("v", "columns")],
-        routines={"syevd": "ccixixxiiii"},
-        query="int ask = -1, whole; $T best; "
-        '$syevd("V", "L", &m, &best, &ld_v, &best, &best, &ask, &whole, &ask, &info);',
-        scratch={"work": "T (int)best", "iwork": "int whole"},
-        text='$syevd("V", "L", &m, v, &ld_v, w, work, &n_work, iwork, &n_iwork, &info);',
-    )
-    write_matrices(op, node, unit, body)
+@kernel(inline=True)
+def factor(m: int, a: Pointer[T], ld_a: int) -> int:
+    return lapack.potrf("U", m, a, ld_a)
 
 
-TABLE.register(Factor)(_factor)
-TABLE.register(Spectrum)(_spectrum)
+@kernel(inline=True)
+def spectrum(
+    m: int, w: Pointer[T], v: Pointer[T], ld_v: int, work: Pointer[T], n_work: int, iwork: Pointer[int32], n_iwork: int
+) -> int:
+    return lapack.syevd("V", "L", m, v, ld_v, w, work, n_work, iwork, n_iwork)
+
+
+@TABLE.register(Factor)
+def _factor(op: Factor, node: TensorNode, site: Site) -> None:
+    Stack(op, node, site, {"x": Operand(into="a", half="lower")}, {"a": "rows"}).run(factor)
+
+
+@TABLE.register(Spectrum)
+def _spectrum(op: Spectrum, node: TensorNode, site: Site) -> None:
+    stack = Stack(op, node, site, {"a": Operand("columns", into="v")}, {"w": "rows", "v": "columns"})
+    stack.run(spectrum, {"work": ("T", None), "iwork": ("int32", None)})
 
 
 @pytest.fixture

@@ -1,8 +1,7 @@
-"""C text for small matrices, one at a time or eight at once, with a vector of eight numbers in place of each number.
+"""C text for small matrices, eight at once, with a vector of eight numbers in place of each number.
 
-An element of A is ``a[i * r_a + j * c_a]``. ``$V`` is the type of a number, or of eight; ``$M`` that of a
-mask: ``$gt(x, y)`` and ``$eq(x, y)`` are -1 where the comparison holds, otherwise 0. There is no result where ``bad``
-is not 0.
+An element of A is ``a[i * r_a + j * c_a]``. ``$V`` is the type of eight numbers; ``$M`` that of a mask: comparisons are
+-1 where they hold, otherwise 0. There is no result where ``bad`` is not 0.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ def factored(a: str, lower: bool) -> str:
 for (int j = 0; j < m; j++) {{
     $V *const own = {a} + j * {row}, d = own[j * {column}];
     for (int k = 0; k < j; k++) d -= own[k * {column}] * own[k * {column}];
-    bad |= ~$gt(d, 0);
+    bad |= ~(d > 0);
     $sqrt(&d);
     own[j * {column}] = d;
     d = 1 / d;
@@ -80,7 +79,7 @@ def substituted(
     order = "i = 0; i < m; i++" if forward else "i = m - 1; i >= 0; i--"
     before = "k = 0; k < i; k++" if forward else "k = i + 1; k < m; k++"
     divisor = "" if unit else f" / {a}[i * ({row} + {column})]"
-    check = f"for (int i = 0; i < m; i++) bad |= $eq({a}[i * (r_{a} + c_{a})], 0);\n  " if checked and not unit else ""
+    check = f"for (int i = 0; i < m; i++) bad |= ({a}[i * (r_{a} + c_{a})] == 0);\n  " if checked and not unit else ""
     # Four columns of X at a time, so that each element of A is read once for all four.
     names = [f"y{k}" for k in range(4)]
     reads = ", ".join(f"{y} = own[{k} * c_{x}]" for k, y in enumerate(names))
@@ -124,19 +123,19 @@ for (int j = 0; j < m; j++) {{
     $M row = (bad & 0) + j;
     for (int i = j + 1; i < m; i++) {{
       const $V size = $abs({a}[i * r_{a} + j * c_{a}]);
-      const $M more = $gt(size, best);
+      const $M more = (size > best);
       best = $pick(more, size, best);
       row = (row & ~more) | (more & i);
     }}
-    {"bad |= $eq(best, 0);" if x else ""}
+    {"bad |= (best == 0);" if x else ""}
     for (int i = j + 1; i < m; i++) {{
-      const $M here = $eq(row, i);
-      if ((m > 6 || !$many) && !$any(&here)) continue;
+      const $M here = (row == i);
+      if (m > 6 && !$any(&here)) continue;
       {_swapped(a, "m")}
       {_swapped(x, "n") if x else ""}
       {swapped}
     }}
-    inverse = $pick($eq(best, 0), 0 * best, 1 / {a}[j * (r_{a} + c_{a})]);
+    inverse = $pick((best == 0), 0 * best, 1 / {a}[j * (r_{a} + c_{a})]);
     for (int i = j + 1; i < m; i++) {a}[i * r_{a} + j * c_{a}] *= inverse;
   }}
   {f"{{ {substituted(a, x, lower=True, unit=True)} }}" if x else ""}
@@ -166,26 +165,26 @@ $V u[{JACOBI}][{JACOBI}], q[{JACOBI}][{JACOBI}], least = {{0}}, sum = {{0}};
     int turns = 1;
     for (int i = 0; i < m; i++) for (int j = 0; j <= i; j++) {{
       const $V x = {a}[{place}], size = $abs(x);
-      const $M more = $gt(size, least);
+      const $M more = (size > least);
       sum += 0 * x;
       least = $pick(more, size, least);
       u[j][i] = x;
       q[i][j] = q[j][i] = ($V){{0}} + ($T)(i == j);
     }}
-    bad |= ~$eq(sum, 0);
+    bad |= ~(sum == 0);
     least = least * $epsilon / 8;
     for (int sweep = 0; turns && sweep < 30; sweep++) {{
       turns = 0;
       for (int k = 0; k < m; k++) for (int l = k + 1; l < m; l++) {{
         const $V beside = u[k][l], size = $abs(beside);
-        const $M here = $gt(size, least);
+        const $M here = (size > least);
         if (!$any(&here)) continue;
         turns = 1;
         const $V theta = (u[l][l] - u[k][k]) / (2 * beside), flat = $abs(theta);
         $V root = theta * theta + 1, t, c, s, tau;
         $sqrt(&root);
         t = 1 / (flat + root);
-        t = $pick($gt(0 * theta, theta), -t, t);
+        t = $pick((0 * theta > theta), -t, t);
         t = $pick(here, t, 0 * least);
         c = t * t + 1;
         $sqrt(&c);
@@ -205,8 +204,7 @@ $V u[{JACOBI}][{JACOBI}], q[{JACOBI}][{JACOBI}], least = {{0}}, sum = {{0}};
       }}
     }}
     for (int i = 0; i < m; i++) for (int j = i + 1; j < m; j++) {{
-      const $M here = $gt(u[i][i], u[j][j]);
-      if (!$many && !$any(&here)) continue;
+      const $M here = (u[i][i] > u[j][j]);
       $swap(here, u[i][i], u[j][j])
       {sorted_too if v else ""}
     }}
