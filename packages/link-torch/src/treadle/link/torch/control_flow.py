@@ -15,6 +15,7 @@ import torch
 
 from treadle.graph import Apply, Compute, FunctionGraph, IfElse, Type, Value
 from treadle.link.torch.loops import Loop, StepLinker
+from treadle.link.torch.programs.forms import ProgramForms
 from treadle.link.torch.programs.program import TorchProgram
 from treadle.link.torch.programs.storage import from_host, to_native
 from treadle.link.torch.table import TORCH
@@ -57,9 +58,16 @@ class ControlFlowProgram(Program):
     compiles_in_calls = True
 
     def __init__(
-        self, fgraph: FunctionGraph, linker: StretchLinker, place: torch.device, native_outputs: frozenset[int]
+        self,
+        fgraph: FunctionGraph,
+        linker: StretchLinker,
+        place: torch.device,
+        native_outputs: frozenset[int],
+        forms: ProgramForms,
     ) -> None:
         self.fgraph = fgraph
+        # Where compiled forms of its parts are kept.
+        self.forms = forms
         self._native = native_outputs
         self._place = place
         outer = in_segments(fgraph, _Stretches(linker), lambda node: not is_control(node))

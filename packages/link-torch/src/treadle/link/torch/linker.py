@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from functools import partial
-from typing import Literal
+from typing import Literal, Self
 
 import torch
 
@@ -15,6 +16,7 @@ from treadle.link.torch.device import device
 from treadle.link.torch.dtypes import check_dtypes
 from treadle.link.torch.programs.compilation import Compiled, can_compile
 from treadle.link.torch.programs.deferral import Deferred, When
+from treadle.link.torch.programs.forms import FunctionForms, ProgramForms
 from treadle.link.torch.programs.generation import GeneratedFunction, generate
 from treadle.link.torch.programs.planning import ExecutionPlan, plan_of
 from treadle.link.torch.programs.program import TorchProgram
@@ -66,6 +68,8 @@ class TorchLinker(DeviceLinker):
     ) -> None:
         super().__init__(device_outputs=device_outputs, device=device)
         self.compiled = compiled
+        # Of the program that this linker links parts of; None for a linker of whole programs.
+        self._forms: ProgramForms | None = None
 
     def lacks_rule(self, node: Apply) -> bool:
         """Whether there is no rule for a node's op, or no kernel for an elementwise function of it."""
@@ -87,23 +91,36 @@ class TorchLinker(DeviceLinker):
         All nodes without a lowering, of an unsupported dtype, or with a shape that depends on computed values
         are refused together.
         """
+        return self._linked(fgraph, native_outputs, self._own_forms())
+
+    def _linked(
+        self, fgraph: FunctionGraph, native_outputs: frozenset[int], forms: ProgramForms
+    ) -> TorchProgram | ControlFlowProgram:
+        inner = self._within(forms)
         place = device()
         check_dtypes(fgraph, place)
         fgraph = unrolled(fgraph, config.torch__unroll)
         if any(map(is_control, fgraph.apply_nodes)):
             fgraph = with_whole_loops(fgraph, place)
             self.refuse(node for node in fgraph.toposort() if not isinstance(node.op, Segment))
-            return ControlFlowProgram(fgraph, self, place, native_outputs)
-        return self._link_straight(fgraph, native_outputs)
+            return ControlFlowProgram(fgraph, inner, place, native_outputs, forms)
+        return inner._link_straight(fgraph, native_outputs)
 
-    def dump_whole(self, program: Program) -> FunctionGraph:
-        """Return the rewritten graph: its text is written anew, and compiled code is in Inductor's folder."""
+    def _within(self, forms: ProgramForms) -> Self:
+        """Return the linker of the parts of a program."""
+        inner = copy(self)
+        inner._forms = forms
+        return inner
+
+    def dump_whole(self, program: Program) -> tuple[FunctionGraph, str]:
+        """Return the rewritten graph, whose text is written anew, and where compiled forms are kept from now on."""
         assert isinstance(program, TorchProgram | ControlFlowProgram)
-        return program.fgraph
+        return program.fgraph, program.forms.keep()
 
-    def load_whole(self, data: FunctionGraph, graph: ProgramGraph) -> Program:
+    def load_whole(self, data: tuple[FunctionGraph, str], graph: ProgramGraph) -> Program:
         """Return the program of the rewritten graph."""
-        return self.link_whole(data, graph.native_outputs)
+        fgraph, token = data
+        return self._linked(fgraph, graph.native_outputs, ProgramForms(token))
 
     def link_stretch(self, fgraph: FunctionGraph, may_compile: bool) -> TorchProgram:
         """Return the program of a graph without choices and loops, whose results stay tensors."""
@@ -121,7 +138,8 @@ class TorchLinker(DeviceLinker):
         place = device()
         if plan.prelude or plan.refused or not plan.hosts.keys().isdisjoint(fgraph.inputs[:varying]):
             return None
-        return Step(fgraph.inputs, self._generated(fgraph, plan, place), len(plan.nodes), self._when(fgraph))
+        generated = self._generated(fgraph, plan, place)
+        return Step(fgraph.inputs, generated, len(plan.nodes), self._when(fgraph), self._own_forms(), fgraph.stable_key)
 
     def _generated(self, fgraph: FunctionGraph, plan: ExecutionPlan, place: torch.device) -> GeneratedFunction:
         with span("code generation"):
@@ -135,11 +153,16 @@ class TorchLinker(DeviceLinker):
         generated = self._generated(fgraph, plan_of(fgraph), place)
         run: Callable[..., Sequence[Value]] = generated.run
         when = self._when(fgraph) if may_compile else When.NEVER
+        program_forms = self._own_forms()
+        count, forms = len(generated.tensors), FunctionForms(program_forms, fgraph.stable_key)
         if when is When.AT_ONCE and can_compile(place):
-            run = Compiled(run, len(generated.tensors))
+            run = Compiled(run, count, forms)
         elif when is When.WORTH_IT:
-            run = Deferred(run, len(generated.tensors), generated.operations, partial(can_compile, place))
-        return TorchProgram(fgraph, generated, run, place, native_outputs)
+            run = Deferred(run, count, generated.operations, partial(can_compile, place), forms)
+        return TorchProgram(fgraph, generated, run, place, native_outputs, program_forms)
+
+    def _own_forms(self) -> ProgramForms:
+        return ProgramForms() if self._forms is None else self._forms
 
     def _when(self, fgraph: FunctionGraph) -> When:
         """Return when a graph's function is compiled."""

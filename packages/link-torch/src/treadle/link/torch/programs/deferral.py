@@ -14,6 +14,7 @@ import torch
 
 from treadle.graph import Value
 from treadle.link.torch.programs.compilation import Compiled
+from treadle.link.torch.programs.forms import FunctionForms, met_in
 
 # Microseconds, as measured with PyTorch 2.13 on a CPU: what a call of an operation costs; what each element costs that
 # it reads and writes on its own; what the call of a compiled function costs; what compiling costs, and each operation
@@ -67,6 +68,8 @@ class Budget:
 class Deferred:
     """A function of tensors, integers and constants that is compiled when that is worth it.
 
+    For shapes for which another process has compiled it, it is from the first call: there is nothing to wait for.
+
     The first `tensors` arguments are tensors whose shapes may change; `operations` is how many operations it has.
     `may_compile` is asked when it would be compiled.
     """
@@ -77,8 +80,10 @@ class Deferred:
         tensors: int,
         operations: int,
         may_compile: Callable[[], bool],
+        forms: FunctionForms,
     ) -> None:
         self._function = function
+        self._forms = forms
         self._tensors = tensors
         self._operations = operations
         self._may_compile = may_compile
@@ -90,13 +95,19 @@ class Deferred:
 
     @property
     def is_compiled(self) -> bool:
-        """Whether the next call is one of the compiled form."""
-        return self._compiled is not None
+        """Whether calls may be those of a compiled form."""
+        return self._compiled is not None or self._forms.any
 
     def __call__(self, *args: Value) -> Sequence[object]:
         """Call the function, or its compiled form."""
         if self._compiled is not None:
             return self._compiled(*args)
+        if self._forms.may_have:
+            met = met_in(args, self._tensors)
+            form = self._forms.get(met)
+            found = None if form is None else self._forms.call(form, met, args)
+            if found is not None:
+                return found
         results = self._function(*args)
         self._calls -= 1
         if self._calls <= 0:
@@ -111,4 +122,6 @@ class Deferred:
         self._looks += 1
         self._calls = self._weight = 1 if self._looks < EACH else SOME
         if self._budget.is_spent:
-            self._compiled = Compiled(self._function, self._tensors) if self._may_compile() else self._function
+            self._compiled = (
+                Compiled(self._function, self._tensors, self._forms) if self._may_compile() else self._function
+            )

@@ -9,7 +9,7 @@ import torch
 from treadle.graph import Apply
 from treadle.link.torch.programs.storage import STORAGE_DTYPES
 from treadle.link.torch.table import Checked, Lowered
-from treadle.tensor import Elemwise, LogSumExp, Reduction, tensors
+from treadle.tensor import Elemwise, LogSoftmax, LogSumExp, Reduction, Softmax, tensors
 
 
 def makes_new_memory(node: Apply, lowered: Lowered, place: torch.device) -> bool:
@@ -21,7 +21,7 @@ def makes_new_memory(node: Apply, lowered: Lowered, place: torch.device) -> bool
     if isinstance(op, Reduction):
         return bool(op.axes)
     if not isinstance(op, Elemwise) or len(node.outputs) != 1:
-        return isinstance(op, LogSumExp)
+        return isinstance(op, LogSumExp | Softmax | LogSoftmax)
     run = lowered.run if isinstance(lowered, Checked) else lowered
     operands = [
         torch.ones((2,) * v.type.ndim, dtype=STORAGE_DTYPES[v.type.dtype], device=place) for v in tensors(node.inputs)

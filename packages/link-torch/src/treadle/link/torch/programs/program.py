@@ -10,6 +10,7 @@ import torch
 
 from treadle.graph import FunctionGraph, NodeError, NodeValueError, Type, Value, Variable
 from treadle.link.torch.programs.compilation import PROCESS
+from treadle.link.torch.programs.forms import ProgramForms
 from treadle.link.torch.programs.generation import GeneratedFunction
 from treadle.link.torch.programs.storage import (
     STORAGE_DTYPES,
@@ -137,7 +138,10 @@ class TorchProgram(Program):
         run: Callable[..., Sequence[Value]],
         place: torch.device,
         native_outputs: frozenset[int],
+        forms: ProgramForms,
     ) -> None:
+        # Where compiled forms of its function are kept.
+        self.forms = forms
         self._graph = ProgramGraph.of(fgraph, native_outputs)
         self._generated = generated
         self._run = run
@@ -188,8 +192,9 @@ class TorchProgram(Program):
             tensors = [load(values[i]) for load, i in self._tensors]
             numbers = [number(values[i]) for i in self._numbers] if self._numbers else ()
             run = self._run
-            as_they_are = self._fresh and not getattr(run, "is_compiled", False)
             bad, *results = run(*tensors, *numbers, *self._constants)
+            # After the call: another thread may have compiled the function in the meantime.
+            as_they_are = self._fresh and not getattr(run, "is_compiled", False)
             if bad is None or not bool(bad):
                 if not as_they_are:
                     return owned(self._outputs, results, tensors, self._shared)

@@ -11,6 +11,7 @@ from treadle.graph import NodeError, Value, Variable
 from treadle.link.torch.device import device
 from treadle.link.torch.programs.compilation import SMALL, Compiled, can_compile
 from treadle.link.torch.programs.deferral import Budget, When
+from treadle.link.torch.programs.forms import FunctionForms, ProgramForms
 from treadle.link.torch.programs.generation import GeneratedFunction, either, named
 from treadle.link.torch.programs.program import loader, number
 from treadle.link.torch.programs.storage import from_native, to_native
@@ -39,6 +40,9 @@ class Step(NamedTuple):
     nodes: int
     # When it is to be compiled.
     when: When
+    # Where forms of functions of its steps are kept, and what tells the body from others.
+    forms: ProgramForms
+    name: Callable[[], str]
 
 
 class Block(NamedTuple):
@@ -76,12 +80,20 @@ class StraightSteps:
         self._operation_count = generated.operations
         if step.when is not When.NEVER:
             count = varying + len(self._givens)
-            self._one = Compiled(named(self._masked(1)), count)
-            self._several = Compiled(named(self._masked(self._at_once)), count, small=True)
+            self._one = Compiled(named(self._masked(1)), count, self._forms(step, 1))
+            self._several = Compiled(
+                named(self._masked(self._at_once)), count, self._forms(step, self._at_once), small=True
+            )
         starts = step.inputs[op.n_sequences : varying]
         # Whether carries keep their shapes is seen after a step.
         unknown = any(n is None for v in starts for n in v.type.shape)  # type: ignore[attr-defined]  # tensors
         self._patience = _PATIENCE if op.has_until else int(unknown)
+
+    def _forms(self, step: Step, count: int) -> FunctionForms:
+        """Return the forms of the function of a number of steps."""
+        op = self._op
+        about = (count, op.n_sequences, op.n_carries, op.n_stacked, op.has_until)
+        return FunctionForms(step.forms, lambda: f"{about} steps of {step.name()}")
 
     def prepared(self, givens: Sequence[torch.Tensor]) -> list[Value]:
         """Return the arguments that are the same in all steps."""
