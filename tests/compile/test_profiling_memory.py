@@ -183,3 +183,34 @@ def test_wide_graph_with_too_many_orders_gets_one_that_a_heuristic_finds() -> No
     assert is_order(problem, order)
     assert peak_of(problem, range(2 * count)) > 6000
     assert peak <= 100 + count
+
+
+@pytest.mark.documents("ProfileStats.device_memory_peak")
+@pytest.mark.parametrize("times_nodes", [False, True])
+def test_the_peak_of_a_devices_memory_is_that_of_the_call_that_needs_most(
+    times_nodes: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch = pytest.importorskip("torch")
+    from treadle.link.torch.programs import program
+
+    peaks = iter([300, 700, 500])
+    monkeypatch.setattr(program, "counted_memory", lambda place: lambda: next(peaks) if place.type == "cpu" else 0)
+    x = tt.dvector("x")
+    stats = ProfileStats(atexit_print=False, flag_memory=True, flag_time_thunks=times_nodes)
+    f = function([x], tt.exp(x) + 1, mode="PYTORCH", profile=stats)
+    assert stats.device_memory_peak is None
+    for _ in range(3):
+        f(torch.ones(3, dtype=torch.float64))
+    assert stats.device_memory_peak == 700
+    assert "Most memory of the device in use during a call: 700 bytes" in text_of(stats)
+
+
+def test_no_device_memory_is_claimed_on_the_cpu_or_where_memory_is_not_measured() -> None:
+    x = tt.dvector("x")
+    for mode, memory in (("PYTORCH", True), ("VM", True), ("PYTORCH", False)):
+        if mode == "PYTORCH":
+            pytest.importorskip("torch")
+        stats = ProfileStats(atexit_print=False, flag_memory=memory)
+        function([x], tt.exp(x), mode=mode, profile=stats)(np.ones(3))
+        assert stats.device_memory_peak is None
+        assert "of the device" not in text_of(stats)

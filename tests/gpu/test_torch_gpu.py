@@ -10,7 +10,7 @@ import torch
 
 import treadle.tensor as tt
 from tests.tensor.random.portable_samples import assert_same_draws, portable_samples
-from treadle.compile import function, shared
+from treadle.compile import ProfileStats, function, shared
 from treadle.config import config
 from treadle.graph import FunctionGraph
 from treadle.link.torch.linker import TorchLinker
@@ -123,3 +123,14 @@ def test_shared_state_stays_on_the_gpu_between_calls() -> None:
         step()
     assert torch.cuda.memory_allocated() <= allocated + 512
     assert count.get_value().tolist() == [6.0, 6.0, 6.0]
+
+
+def test_profiles_have_the_peak_of_the_gpus_memory() -> None:
+    x = tt.fmatrix("x")
+    stats = ProfileStats(atexit_print=False, flag_memory=True, flag_time_thunks=False)
+    f = function([x], tt.tanh(x), mode="PYTORCH", profile=stats)
+    value = torch.ones(1000, 1000, device="cuda")
+    f(value)
+    assert stats.device_memory_peak is not None
+    assert stats.device_memory_peak >= 2 * value.nbytes
+    assert stats.device_memory_peak == torch.accelerator.max_memory_allocated()

@@ -135,6 +135,28 @@ def test_softmax_and_its_like_agree_with_the_vm(dtype: str, axes: tuple[int, ...
     check([x], [op(axes)(x) for op in (tt.Softmax, tt.LogSoftmax, tt.LogSumExp)], [value])
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("axes", [(0,), (1,), (0, 1)])
+@pytest.mark.parametrize("place", [0, 2])
+def test_softmax_beside_infinite_elements_and_nan_is_that_of_the_vm(
+    dtype: str, axes: tuple[int, ...], place: int
+) -> None:
+    x = tensor(dtype, 2)
+    for special in (np.inf, -np.inf, np.nan):
+        value = sample(dtype, (3, 4))
+        value[place, place] = special
+        check([x], [op(axes)(x) for op in (tt.Softmax, tt.LogSoftmax)], [value])
+    check([x], [op(axes)(x) for op in (tt.Softmax, tt.LogSoftmax)], [np.full((3, 4), -np.inf, dtype)])
+
+
+def test_softmax_beside_infinite_elements_is_that_of_the_vm_when_compiled() -> None:
+    x = tt.dmatrix("x")
+    value = sample("float64", (3, 4))
+    value[1] = -np.inf
+    value[2, 1:3] = np.inf, np.nan
+    check([x], [tt.softmax(x, axis=1), tt.log_softmax(x, axis=0), tt.softmax(x)], [value], compiled=True)
+
+
 def test_softmax_of_no_elements_has_none_and_logsumexp_is_minus_infinity() -> None:
     x = tt.dmatrix("x")
     outputs = [tt.softmax(x, axis=1), tt.log_softmax(x, axis=1), tt.logsumexp(x, axis=1), tt.logsumexp(x, axis=0)]

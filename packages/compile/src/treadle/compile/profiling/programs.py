@@ -21,14 +21,17 @@ if TYPE_CHECKING:
 
 
 class TimedProgram(Program):
-    """A program whose runs are timed, which otherwise behaves as the program itself."""
+    """A program whose runs are timed, which otherwise behaves as the program itself.
 
-    def __init__(self, program: Program, record: FunctionRecord) -> None:
+    `on_device` is the program that knows the device, where `program` runs another one's nodes one by one.
+    """
+
+    def __init__(self, program: Program, record: FunctionRecord, on_device: Program | None = None) -> None:
         self.program = program
         self.record = record
         self.host = program.host
         self.writes = program.writes
-        self._run = record.timed_program(program)
+        self._run = record.timed_program(program, (on_device or program).device_memory)
 
     def __call__(self, *inputs: Value) -> Sequence[Value]:
         """Compute the outputs."""
@@ -57,7 +60,7 @@ class ComparedProgram(TimedProgram):
     """
 
     def __init__(self, program: Program, record: FunctionRecord, whole_program: Program) -> None:
-        super().__init__(program, record)
+        super().__init__(program, record, whole_program)
         self.whole_program = whole_program
         self._calls = itertools.count(1)
 
@@ -127,7 +130,7 @@ def instrumented(record: FunctionRecord, program: Program, maker: FunctionMaker)
         stepped = _stepped(record, fgraph, linker)
     if record.segmented and _is_comparable(program, mode) and not _overwrites_inputs(fgraph):
         return ComparedProgram(stepped, record, program)
-    return TimedProgram(stepped, record)
+    return TimedProgram(stepped, record, program)
 
 
 def _stepped(record: FunctionRecord, fgraph: FunctionGraph, linker: ProgramLinker) -> Program:

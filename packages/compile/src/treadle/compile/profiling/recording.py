@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from treadle.config import Span, Spans, collecting, new_lock
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from treadle.graph import Apply, Compute, FunctionGraph, Value
     from treadle.link.vm import Program
     from treadle.rewrite import Report
@@ -108,6 +110,7 @@ class FunctionRecord:
         self.segmented = False  # whether nodes run one by one although the backend would make one program of the graph
         self.left_whole = False  # whether nodes are not timed because the mode does something at each of them
         self.with_memory = False  # whether the sizes of values are measured
+        self.device_peak: int | None = None  # most bytes of the device in use during a call, where it counts them
         self.nodes: dict[Apply, NodeRecord] = {}  # empty where only whole calls are timed
         self.calls = Timer()
         self.program = Timer()  # the program's part of the calls
@@ -131,6 +134,7 @@ class FunctionRecord:
             timer.reset()
         for record in self.nodes.values():
             record.reset()
+        self.device_peak = None
         self.events.clear()
         self.call_spans.clear()
         self.first_call = 0
@@ -175,11 +179,15 @@ class FunctionRecord:
 
         return run
 
-    def timed_program(self, program: Program) -> Compute:
-        """Return a program's call, timed until its results are there; runs that raise are not counted."""
+    def timed_program(self, program: Program, device_memory: Callable[[], Callable[[], int] | None]) -> Compute:
+        """Return a program's call, timed until its results are there; runs that raise are not counted.
+
+        `device_memory` begins to count the memory of the device, as `Program.device_memory` does.
+        """
         state, waits = self._state, not program.host
 
         def run(*inputs: Value) -> Value:
+            peak = device_memory() if self.with_memory else None
             start = perf_counter_ns()
             results = program(*inputs)
             if waits:
@@ -187,6 +195,8 @@ class FunctionRecord:
             elapsed = perf_counter_ns() - start
             if not state.muted:
                 self.program.add(elapsed, elapsed)
+                if peak is not None:
+                    self.device_peak = max(self.device_peak or 0, peak())
             return results
 
         return run

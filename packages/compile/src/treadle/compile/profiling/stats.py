@@ -278,6 +278,14 @@ class ProfileStats:
         measured = [(r.fgraph, sizes_of(r)) for r in self.records]
         return [memory_use(g, Branching.of(g).linear(), sizes) for g, sizes in measured if g is not None and sizes]
 
+    @property
+    def device_memory_peak(self) -> int | None:
+        """Most bytes of a device's memory in use during a call, where memory is measured and the device counts them.
+
+        Everything that is on the device counts, whoever put it there. None on the CPU.
+        """
+        return max((r.device_peak for r in self.records if r.device_peak is not None), default=None)
+
     def least_memory(self) -> list[LeastPeak]:
         """Return, for the same functions, an order of evaluation with the least peak of memory."""
         measured = [(r.fgraph, sizes_of(r)) for r in self.records]

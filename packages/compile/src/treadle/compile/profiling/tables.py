@@ -224,6 +224,9 @@ def memory_section(record: FunctionRecord, layout: Layout) -> list[str]:
         f"  spared by views and results in place: {use.shared:,} bytes",
         f"  outputs: {use.outputs:,} bytes",
     ]
+    if record.device_peak is not None:
+        lines.append(f"Most memory of the device in use during a call: {record.device_peak:,} bytes")
+        lines.append("  as its library counts them: everything that is there, arguments and shared variables included")
     if layout.least_peak:
         least = least_memory(record.fgraph, order, sizes)
         how = "exact" if least.exact else "the best order that a search found, the graph being too large to try all"

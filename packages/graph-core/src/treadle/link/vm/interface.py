@@ -301,6 +301,16 @@ class Program(ABC):
         """Return when outputs in native form have been computed, where a call does not wait for that itself."""
         del values
 
+    def device_memory(self) -> Callable[[], int] | None:
+        """Begin to count the memory of the program's device anew, for profiles.
+
+        Returns
+        -------
+        A function that returns the most bytes in use at once since then. None where nobody counts them: on the host,
+        which is the default, and on devices whose library does not.
+        """
+        return None
+
     def rebound(self, graph: ProgramGraph, data: object) -> Program | None:
         """Return this program for an equal graph of other origin: compiled code is shared, errors name its lines.
 

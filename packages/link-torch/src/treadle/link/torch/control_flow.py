@@ -8,12 +8,13 @@ branches may differ in shape. For loops see `treadle.link.torch.whole_loops` and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import torch
 
 from treadle.graph import Apply, Compute, FunctionGraph, IfElse, Type, Value
+from treadle.link.torch.device import counted_memory
 from treadle.link.torch.loops import Loop, StepLinker
 from treadle.link.torch.programs.forms import ProgramForms
 from treadle.link.torch.programs.program import TorchProgram
@@ -98,6 +99,10 @@ class ControlFlowProgram(Program):
     def fetch(self, value: Value, type_: Type) -> Value:
         """Return an output in native form as a NumPy array that the caller owns."""
         return type_.copy_value(type_.to_host(value))
+
+    def device_memory(self) -> Callable[[], int] | None:
+        """Begin to count the device's memory anew; return what reads its peak, None on the CPU."""
+        return counted_memory(self._place)
 
 
 def _let_share(outer: FunctionGraph) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from treadle.graph import FunctionGraph, NodeError, NodeValueError, Type, Value, Variable
+from treadle.link.torch.device import counted_memory
 from treadle.link.torch.programs.compilation import PROCESS
 from treadle.link.torch.programs.forms import ProgramForms
 from treadle.link.torch.programs.generation import GeneratedFunction
@@ -154,6 +155,7 @@ class TorchProgram(Program):
         self._constants = [loader(v, place)(v.data) for v in generated.constants]
         self._shared = frozenset(t.untyped_storage().data_ptr() for t in self._constants)
         self._outputs = [(str(getattr(v.type, "dtype", "")), i in native_outputs) for i, v in enumerate(fgraph.outputs)]
+        self._place = place
         self._on_cpu = place.type == "cpu"
         # On the CPU, results in new memory are handed on as they are, unless a compiled function made them: that may
         # put several into one block.
@@ -222,3 +224,7 @@ class TorchProgram(Program):
         """Return when outputs in native form have been computed: a device other than the CPU works on its own."""
         if not self._on_cpu:
             torch.accelerator.synchronize()
+
+    def device_memory(self) -> Callable[[], int] | None:
+        """Begin to count the device's memory anew; return what reads its peak, None on the CPU."""
+        return counted_memory(self._place)
