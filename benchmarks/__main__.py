@@ -46,7 +46,8 @@ NOTES = {
     "included: with empty compile directories / with those that are kept. Last: treadle-C over the quickest peer.",
     "torch": "Processor time, one thread. In brackets, of a new process, its imports included: with empty compile "
     "directories / with those that are kept; then the peak of memory during a call. By hand: in PyTorch, with tensors "
-    "in and out where arrays are not named; loops are led by Python. Last: treadle-PYTORCH tensors over by hand.",
+    "in and out where arrays are not named; loops are led by Python. Compiled: at the first call (torch__compile at "
+    "True), with tensors in and out. Last: treadle-PYTORCH tensors over by hand.",
     "memory": "The peak during a call above arguments and results, in a process that has called the function before, "
     "on small arguments where its lengths are free.",
 }
@@ -214,7 +215,8 @@ def torch_section(choice: Choice) -> Table:
     for name, case in torch_tables.CASES.items():
         if choice.cases and name not in choice.cases:
             continue
-        systems = [s for s in names if case.compiled or s != torch_tables.HAND_COMPILED]
+        at_once = {torch_tables.COMPILED, torch_tables.HAND_COMPILED}
+        systems = [s for s in names if case.compiled or s not in at_once]
         with tempfile.TemporaryDirectory() as directory:
             medians = by_rounds("torch", name, systems, directory, choice.rounds)
         cells = [

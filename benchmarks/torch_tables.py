@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 # Systems: what is called, with what. "by hand" takes and returns tensors, as do those of "tensors".
 ARRAYS, TENSORS = "treadle-PYTORCH", "treadle-PYTORCH tensors"
+# With option torch__compile at True; otherwise it is as it is by default.
+COMPILED = "treadle-PYTORCH compiled"
 BY_HAND, HAND_ARRAYS, HAND_COMPILED = "by hand", "by hand, arrays", "by hand, torch.compile"
 STEP = 0.1
 SEED = 20260101
@@ -42,7 +44,7 @@ class Case:
     by_hand
         Takes torch and tensors; returns the same.
     compiled
-        Whether torch.compile is measured too: loops would take minutes.
+        Whether what is compiled at the first call is measured too: loops by hand would take minutes.
     """
 
     title: str
@@ -165,7 +167,7 @@ CASES = {
 def columns() -> list[str]:
     """Return what can be measured here."""
     installed = importlib.util.find_spec("torch") is not None
-    return [ARRAYS, TENSORS, BY_HAND, HAND_ARRAYS, HAND_COMPILED] if installed else []
+    return [ARRAYS, TENSORS, COMPILED, BY_HAND, HAND_ARRAYS, HAND_COMPILED] if installed else []
 
 
 def measure(name: str, system: str) -> dict[str, Any]:
@@ -176,7 +178,7 @@ def measure(name: str, system: str) -> dict[str, Any]:
 
     torch.set_num_threads(1)
     given = values if system in {ARRAYS, HAND_ARRAYS} else [torch.from_numpy(x) for x in values]
-    run = _treadle(case, system, values) if system in {ARRAYS, TENSORS} else _by_hand(case, system)
+    run = _treadle(case, system, values) if system in {ARRAYS, TENSORS, COMPILED} else _by_hand(case, system)
     result = run(*given)
     answer = {"first": time.perf_counter() - START, "check": sum_of(result)}
     return {**answer, "seconds": per_call(run, given), "peak_mib": max(peak_above(run, given), 0.0)}
@@ -185,9 +187,11 @@ def measure(name: str, system: str) -> dict[str, Any]:
 def _treadle(case: Case, system: str, values: list[Any]) -> Callable[..., Any]:
     import treadle.tensor as tt  # noqa: PLC0415 - as above
     from treadle.compile import function, get_mode  # noqa: PLC0415 - as above
+    from treadle.config import config  # noqa: PLC0415 - as above
 
+    config.torch__compile = True if system == COMPILED else "auto"
     mode = get_mode("PYTORCH")
-    if system == TENSORS:
+    if system != ARRAYS:
         mode = mode.clone(link_kwargs={"device_outputs": True})
     inputs = [tt.tensor(f"x{i}", dtype=x.dtype.name, shape=(None,) * x.ndim) for i, x in enumerate(values)]
     compiled: Callable[..., Any] = function(inputs, case.ours(tt, *inputs), mode=mode)

@@ -148,7 +148,7 @@ state = 0
 def test_second_process_finds_what_pytorch_compiled(tmp_path: Path) -> None:
     # Not even the import of the compiler, which takes longer than all else.
     imported = "counts['inductor'] = int('torch._inductor' in sys.modules)\n"
-    cold, warm = (run(tmp_path, "PYTORCH", report=imported + REPORT) for _ in range(2))
+    cold, warm = (run(tmp_path, "PYTORCH", report=imported + REPORT, torch__compile="True") for _ in range(2))
     assert warm["functions"]["loaded"] == 1
     assert (cold["counts"]["inductor"], warm["counts"]["inductor"], warm["counts"]["rewrites"]) == (1, 0, 0)
     assert warm["values"] == cold["values"]

@@ -11,7 +11,7 @@ import torch
 import treadle.tensor as tt
 from tests.link_torch.programs import check, link, sample, tensor
 from treadle.compile import function, get_mode, shared
-from treadle.config import config
+from treadle.config import OptionValueError, config
 from treadle.graph import Apply, LoweringError, Op, Variable
 from treadle.link.torch import dtypes
 from treadle.link.torch.programs.program import loader
@@ -106,6 +106,23 @@ def test_tensors_of_another_device_go_in_and_come_out_without_the_host() -> None
         f = function([x, w], outputs, mode=on_device)
         values = torch.empty(4, 3, device="meta"), torch.empty(3, device="meta")
         assert [(y.device.type, tuple(y.shape)) for y in f(*values)] == [("meta", (n,)) for n in (4, 3, 3)]
+
+
+def test_a_mode_may_name_the_device_of_its_functions() -> None:
+    x = tt.fvector("x")
+    w = shared(np.ones(3, "float32"), name="w")
+    mode = get_mode("PYTORCH").clone(link_kwargs={"device": "meta", "device_outputs": True})
+    with config.change_flags(torch__compile=False):
+        f = function([x], [x * w, tt.softmax(x)], updates={w: w + x}, mode=mode)
+        here = function([x], x * 2, mode=get_mode("PYTORCH").clone(link_kwargs={"device_outputs": True}))
+        by_torch = function([x], x * 3, mode=mode).torch_function
+    value = torch.empty(3, device="meta")
+    assert [y.device.type for y in f(value)] == ["meta", "meta"]
+    assert w.get_value(borrow=True, return_internal_type=True).device.type == "meta"
+    assert by_torch(value).device.type == "meta"
+    assert here(np.ones(3, "float32")).tolist() == [2.0, 2.0, 2.0]
+    with pytest.raises(OptionValueError, match="cuda:99"):
+        function([x], x * 2, mode=mode.clone(link_kwargs={"device": "cuda:99"}))
 
 
 def test_results_in_new_memory_are_told_from_those_that_may_share_it() -> None:

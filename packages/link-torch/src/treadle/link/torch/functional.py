@@ -22,6 +22,7 @@ from treadle.graph import (
     vectorize_graph,
 )
 from treadle.link.torch.device import device
+from treadle.link.torch.linker import TorchLinker
 from treadle.link.torch.programs.storage import from_host, to_native
 from treadle.link.vm import Program
 from treadle.tensor import TensorType, pullback, pushforward
@@ -257,7 +258,8 @@ class TorchFunction:
                 msg = f"{self._title}: {var} is of type {var.type}, which is no tensor. Leave it out of the function."
                 raise GraphTypeError(msg)
         self._shared = [var.container for var in shared]
-        self._place = device()
+        linker = maker.linker
+        self._place = linker.place() if isinstance(linker, TorchLinker) else device()
         self._expressions = Expressions(
             [*explicit, *plain.values()], clone_replace(outputs, plain) if plain else outputs, maker.program_of
         )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from functools import partial
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import torch
 
@@ -52,13 +53,13 @@ class TorchLinker(DeviceLinker):
     device_outputs
         Whether functions return tensors; option ``torch__device_outputs`` if None.
     device
-        The device that programs run on, such as ``cuda:1``; option ``torch__device`` if None.
+        The device that programs run on, such as ``"cuda:1"``; option ``torch__device`` if None. A mode sets it by
+        ``mode.clone(link_kwargs={"device": "cuda:1"})``.
     """
 
     table = TORCH
     scalars = "treadle.link.torch.SCALARS"
     device_option = "torch__device_outputs"
-    placement_option = "torch__device"
 
     def __init__(
         self,
@@ -66,10 +67,39 @@ class TorchLinker(DeviceLinker):
         device_outputs: bool | None = None,
         device: str | None = None,
     ) -> None:
-        super().__init__(device_outputs=device_outputs, device=device)
+        super().__init__(device_outputs=device_outputs)
         self.compiled = compiled
+        self.device = device
         # Of the program that this linker links parts of; None for a linker of whole programs.
         self._forms: ProgramForms | None = None
+
+    def clone(
+        self, allow_gc: bool | None = None, device_outputs: bool | None = None, device: str | None = None
+    ) -> Self:
+        """Return a linker of this kind; what is None is as in this one."""
+        new = super().clone(allow_gc, device_outputs)
+        if device is not None:
+            new.device = device
+        return new
+
+    def place(self) -> torch.device:
+        """Return the device that programs run on."""
+        with self._on_device():
+            return device()
+
+    def _on_device(self) -> AbstractContextManager[object]:
+        """Let the option say inside which device is the linker's: rules ask it."""
+        return nullcontext() if self.device is None else config.change_flags(torch__device=self.device)
+
+    def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
+        """Return a program for the graph (errors as for every linker)."""
+        with self._on_device():
+            return super().link(fgraph, native_outputs)
+
+    def load(self, data: Any, graph: ProgramGraph) -> Program:
+        """Return the program that was kept."""
+        with self._on_device():
+            return super().load(data, graph)
 
     def lacks_rule(self, node: Apply) -> bool:
         """Whether there is no rule for a node's op, or no kernel for an elementwise function of it."""
@@ -79,7 +109,7 @@ class TorchLinker(DeviceLinker):
         """Return a NumPy array as a ``torch.Tensor`` of its own."""
         if not isinstance(kind, TensorType):
             return value
-        return to_native(from_host(value.copy(), kind.dtype), kind.dtype).to(device())
+        return to_native(from_host(value.copy(), kind.dtype), kind.dtype).to(self.place())
 
     def check(self, node: Apply) -> Lowered:
         """Return what the node's rule makes of it."""

@@ -2,8 +2,9 @@
 
 ``torch.compile`` interprets a function's bytecode to find its operations, and checks at each call whether shapes, and
 much else, are as they were. Functions of programs are straight lines of operations already: they are traced by
-PyTorch's dispatcher, and what Inductor makes of that is called directly. Measured with PyTorch 2.13, a step of logistic
-regression takes 19 microseconds so, 140 by ``torch.compile`` and 260 operation by operation.
+PyTorch's dispatcher, and what Inductor makes of that is called directly. Measured with PyTorch 2.13 on a busy machine,
+a step of logistic regression (100 x 10) takes 73 microseconds so, 158 by ``torch.compile`` and 330 operation by
+operation.
 """
 
 from __future__ import annotations
