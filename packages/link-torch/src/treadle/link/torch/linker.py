@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from functools import partial
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import torch
 
@@ -91,16 +91,6 @@ class TorchLinker(DeviceLinker):
         """Let the option say inside which device is the linker's: rules ask it."""
         return nullcontext() if self.device is None else config.change_flags(torch__device=self.device)
 
-    def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
-        """Return a program for the graph (errors as for every linker)."""
-        with self._on_device():
-            return super().link(fgraph, native_outputs)
-
-    def load(self, data: Any, graph: ProgramGraph) -> Program:
-        """Return the program that was kept."""
-        with self._on_device():
-            return super().load(data, graph)
-
     def lacks_rule(self, node: Apply) -> bool:
         """Whether there is no rule for a node's op, or no kernel for an elementwise function of it."""
         return super().lacks_rule(node) or not SCALARS.covers(node.op)
@@ -113,7 +103,8 @@ class TorchLinker(DeviceLinker):
 
     def check(self, node: Apply) -> Lowered:
         """Return what the node's rule makes of it."""
-        return _lower(node)
+        with self._on_device():
+            return _lower(node)
 
     def link_whole(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
         """Return a program for the graph; one with choices or loops is a `ControlFlowProgram`.
@@ -121,7 +112,8 @@ class TorchLinker(DeviceLinker):
         All nodes without a lowering, of an unsupported dtype, or with a shape that depends on computed values
         are refused together.
         """
-        return self._linked(fgraph, native_outputs, self._own_forms())
+        with self._on_device():
+            return self._linked(fgraph, native_outputs, self._own_forms())
 
     def _linked(
         self, fgraph: FunctionGraph, native_outputs: frozenset[int], forms: ProgramForms
@@ -150,7 +142,8 @@ class TorchLinker(DeviceLinker):
     def load_whole(self, data: tuple[FunctionGraph, str], graph: ProgramGraph) -> Program:
         """Return the program of the rewritten graph."""
         fgraph, token = data
-        return self._linked(fgraph, graph.native_outputs, ProgramForms(token))
+        with self._on_device():
+            return self._linked(fgraph, graph.native_outputs, ProgramForms(token))
 
     def link_stretch(self, fgraph: FunctionGraph, may_compile: bool) -> TorchProgram:
         """Return the program of a graph without choices and loops, whose results stay tensors."""

@@ -97,11 +97,16 @@ def compile_static(
 
 
 def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
-    """Whether two tensors are the same, NaN in the same places."""
+    """Whether two results of the same code are of one value.
+
+    Not to the last digit: products of matrices may round differently where their arrays begin elsewhere in memory.
+    """
     if one.shape != other.shape or one.dtype != other.dtype:
         return False
-    # NaN differs from itself.
-    return bool(torch.all((one == other) | ((one != one) & (other != other))))
+    if not one.is_floating_point():
+        return torch.equal(one, other)
+    size = torch.nan_to_num(other.double(), 0.0, 0.0, 0.0).abs().amax().item() if other.numel() else 0.0
+    return torch.allclose(one, other, 1e-3, 1e-6 * size, equal_nan=True)
 
 
 def _code_of(text: str, layout: Layout) -> Code | None:
