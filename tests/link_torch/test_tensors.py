@@ -115,11 +115,11 @@ def test_a_mode_may_name_the_device_of_its_functions() -> None:
     with config.change_flags(torch__compile=False):
         f = function([x], [x * w, tt.softmax(x)], updates={w: w + x}, mode=mode)
         here = function([x], x * 2, mode=get_mode("PYTORCH").clone(link_kwargs={"device_outputs": True}))
-        by_torch = function([x], x * 3, mode=mode).torch_function
+        tripled: Any = function([x], x * 3, mode=mode)
     value = torch.empty(3, device="meta")
     assert [y.device.type for y in f(value)] == ["meta", "meta"]
     assert w.get_value(borrow=True, return_internal_type=True).device.type == "meta"
-    assert by_torch(value).device.type == "meta"
+    assert tripled.torch_function(value).device.type == "meta"
     assert here(np.ones(3, "float32")).tolist() == [2.0, 2.0, 2.0]
     with pytest.raises(OptionValueError, match="cuda:99"):
         function([x], x * 2, mode=mode.clone(link_kwargs={"device": "cuda:99"}))

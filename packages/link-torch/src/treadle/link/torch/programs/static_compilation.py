@@ -104,9 +104,9 @@ def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
     if one.shape != other.shape or one.dtype != other.dtype:
         return False
     if not one.is_floating_point():
-        return torch.equal(one, other)
+        return bool(torch.equal(one, other))
     size = torch.nan_to_num(other.double(), 0.0, 0.0, 0.0).abs().amax().item() if other.numel() else 0.0
-    return torch.allclose(one, other, 1e-3, 1e-6 * size, equal_nan=True)
+    return bool(torch.allclose(one, other, 1e-3, 1e-6 * size, equal_nan=True))
 
 
 def _code_of(text: str, layout: Layout) -> Code | None:
