@@ -39,7 +39,8 @@ class ArrayAPILinker(DeviceLinker):
 
     def to_native(self, value: Value, kind: Type) -> Value:
         """Return a NumPy array as an array of the library's own."""
-        return library().asarray(value.copy()) if isinstance(kind, TensorType) else value
+        with self.placed():
+            return library().asarray(value.copy()) if isinstance(kind, TensorType) else value
 
     def check(self, node: Apply) -> Lowered:
         """Return what the node's rule makes of it."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from functools import partial
 from typing import Literal, Self
@@ -53,13 +52,13 @@ class TorchLinker(DeviceLinker):
     device_outputs
         Whether functions return tensors; option ``torch__device_outputs`` if None.
     device
-        The device that programs run on, such as ``"cuda:1"``; option ``torch__device`` if None. A mode sets it by
-        ``mode.clone(link_kwargs={"device": "cuda:1"})``.
+        The device that programs run on, such as ``cuda:1``; option ``torch__device`` if None.
     """
 
     table = TORCH
     scalars = "treadle.link.torch.SCALARS"
     device_option = "torch__device_outputs"
+    placement_option = "torch__device"
 
     def __init__(
         self,
@@ -67,29 +66,15 @@ class TorchLinker(DeviceLinker):
         device_outputs: bool | None = None,
         device: str | None = None,
     ) -> None:
-        super().__init__(device_outputs=device_outputs)
+        super().__init__(device_outputs=device_outputs, device=device)
         self.compiled = compiled
-        self.device = device
         # Of the program that this linker links parts of; None for a linker of whole programs.
         self._forms: ProgramForms | None = None
 
-    def clone(
-        self, allow_gc: bool | None = None, device_outputs: bool | None = None, device: str | None = None
-    ) -> Self:
-        """Return a linker of this kind; what is None is as in this one."""
-        new = super().clone(allow_gc, device_outputs)
-        if device is not None:
-            new.device = device
-        return new
-
     def place(self) -> torch.device:
         """Return the device that programs run on."""
-        with self._on_device():
+        with self.placed():
             return device()
-
-    def _on_device(self) -> AbstractContextManager[object]:
-        """Let the option say inside which device is the linker's: rules ask it."""
-        return nullcontext() if self.device is None else config.change_flags(torch__device=self.device)
 
     def lacks_rule(self, node: Apply) -> bool:
         """Whether there is no rule for a node's op, or no kernel for an elementwise function of it."""
@@ -103,8 +88,7 @@ class TorchLinker(DeviceLinker):
 
     def check(self, node: Apply) -> Lowered:
         """Return what the node's rule makes of it."""
-        with self._on_device():
-            return _lower(node)
+        return _lower(node)
 
     def link_whole(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
         """Return a program for the graph; one with choices or loops is a `ControlFlowProgram`.
@@ -112,8 +96,7 @@ class TorchLinker(DeviceLinker):
         All nodes without a lowering, of an unsupported dtype, or with a shape that depends on computed values
         are refused together.
         """
-        with self._on_device():
-            return self._linked(fgraph, native_outputs, self._own_forms())
+        return self._linked(fgraph, native_outputs, self._own_forms())
 
     def _linked(
         self, fgraph: FunctionGraph, native_outputs: frozenset[int], forms: ProgramForms
@@ -142,8 +125,7 @@ class TorchLinker(DeviceLinker):
     def load_whole(self, data: tuple[FunctionGraph, str], graph: ProgramGraph) -> Program:
         """Return the program of the rewritten graph."""
         fgraph, token = data
-        with self._on_device():
-            return self._linked(fgraph, graph.native_outputs, ProgramForms(token))
+        return self._linked(fgraph, graph.native_outputs, ProgramForms(token))
 
     def link_stretch(self, fgraph: FunctionGraph, may_compile: bool) -> TorchProgram:
         """Return the program of a graph without choices and loops, whose results stay tensors."""

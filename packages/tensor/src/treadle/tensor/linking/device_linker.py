@@ -81,7 +81,7 @@ class DeviceLinker(PortableLinker):
 
     def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
         """Return a program for the graph, on the linker's device."""
-        with self._placed():
+        with self.placed():
             return super().link(fgraph, native_outputs)
 
     def dump(self, program: Program) -> Any:
@@ -90,9 +90,9 @@ class DeviceLinker(PortableLinker):
 
     def load(self, data: Any, graph: ProgramGraph) -> Program:
         """Return the program that was kept, on the linker's device."""
-        with self._placed():
+        with self.placed():
             return super().load(data, graph)
 
-    def _placed(self) -> AbstractContextManager[object]:
-        """Return a context in which the option names the linker's device."""
+    def placed(self) -> AbstractContextManager[object]:
+        """Return a context in which the option names the linker's device, as in `link` and `load`: rules may ask it."""
         return nullcontext() if self._device is None else config.change_flags(**{self.placement_option: self._device})
