@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from treadle.kernels import language
 from treadle.kernels.expressions import Expressions, Unknown
@@ -327,16 +327,17 @@ class Checker(Expressions):
             raise self.error(node, "a shared loop does something else than set variables", "Call a kernel in it")
         return [For(name, start, bounds[-1], step, body, how is language.independent, how is language.shared, at_once)]
 
-    def _unrolled(self, node: ast.For, name: str, bounds: Sequence[Any]) -> list[Statement]:
+    def _unrolled(self, node: ast.For, name: str, bounds: Sequence[object]) -> list[Statement]:
         """Return the steps of a loop one after the other."""
-        if not all(isinstance(b, int) for b in bounds):
+        known = [b for b in bounds if isinstance(b, int)]
+        if len(known) < len(bounds):
             raise self.error(node, "an unrolled loop of bounds that are not known", "Use constants, or range alone")
         if name in {*self.loops, *self.parameters, *self.variables, *self.static}:
             raise self.error(node, f"{name} is a variable already", "Take another name for the loop's number")
         if _is_left(node.body):
             raise self.error(node, "an unrolled loop is left", "Use a condition around the rest")
         around, statements = self.static, []
-        for number in range(*bounds):
+        for number in range(*known):
             self.static = {**around, name: number}
             statements += self._block(node.body)
         self.static = around

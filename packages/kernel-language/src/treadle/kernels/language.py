@@ -305,38 +305,41 @@ def team(work: int) -> int:  # noqa: ARG001 - of use to compiled kernels
 _LANES = 4
 
 
-def lanes(kind: Any) -> int:  # noqa: ARG001 - of use to compiled kernels
+def lanes(kind: object) -> int:  # noqa: ARG001 - of use to compiled kernels
     """Return how many elements a vector has: what a machine's vectors hold, and 4 in Python."""
     return _LANES
 
 
-def vector(pointer: Pointer[Any]) -> Any:
+def vector(pointer: Pointer[E]) -> np.ndarray:
     """Return a vector of the elements from a pointer on; ``p[i] = v`` writes one."""
     last = pointer._at(_LANES - 1)
     return pointer.elements[last + 1 - _LANES : last + 1].copy()
 
 
-def vectors(kind: Any, count: int) -> list[Any]:
+def vectors(kind: object, count: int) -> list[np.ndarray]:
     """Return a known number of vectors of zeros, for registers: ``a[k]`` with a known k."""
     return [filled(kind, 0) for _ in range(count)]
 
 
-def filled(kind: Any, value: Any) -> Any:
+def filled(kind: object, value: object) -> np.ndarray:
     """Return a vector of one number."""
-    return _numpy().full(_LANES, value).astype(_dtype(kind))
+    result: np.ndarray = _numpy().full(_LANES, value).astype(_dtype(kind))
+    return result
 
 
-def fused(a: Any, b: Any, c: Any) -> Any:
+def fused(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
     """Return ``a * b + c`` of vectors, rounded once where the machine has an instruction for it."""
-    return a * b + c
+    result: np.ndarray = a * b + c
+    return result
 
 
-def first(v: Any, count: int) -> Any:
+def first(v: np.ndarray, count: int) -> np.ndarray:
     """Return a vector with zeros behind its first elements, at least one and no more than it has."""
-    return _numpy().where(_numpy().arange(_LANES) < count, v, 0).astype(v.dtype)
+    result: np.ndarray = _numpy().where(_numpy().arange(_LANES) < count, v, 0).astype(v.dtype)
+    return result
 
 
-def total(v: Any) -> Any:
+def total(v: np.ndarray) -> Any:
     """Return the sum of a vector's elements, from the first on."""
     result = v[0]
     for x in v[1:]:

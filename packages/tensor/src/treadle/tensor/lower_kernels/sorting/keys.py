@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from treadle.kernels import kernel
 from treadle.kernels.blocks import cleared, copied
-from treadle.kernels.language import OK, Number, Pointer, convert, int64, itemsize, local, uint64
+from treadle.kernels.language import OK, Number, Pointer, convert, independent, int64, itemsize, local, uint64
 
 T = TypeVar("T", bound=Number)
 # Positions have half a word.
@@ -82,6 +82,17 @@ def insertion_sort(a: Pointer[uint64], n: int) -> int:
     return OK
 
 
+@kernel(inline=True)
+def rank_keys(a: Pointer[uint64], n: int, ranks: Pointer[int64]) -> int:
+    """Find the places of a few keys in order, equal ones in theirs, by comparing each with all: without branches."""
+    cleared(ranks, n)
+    for j in range(n):
+        y = a[j]
+        for i in independent(range(n)):
+            ranks[i] = ranks[i] + (int(a[i] > y) | (int(a[i] == y) & int(i > j)))
+    return OK
+
+
 @kernel
 def radix_sort(a: Pointer[uint64], b: Pointer[uint64], n: int, low: int, bits: int) -> int:
     """Sort numbers by their bits low to low + bits, equal ones in order; b has room for as many."""
@@ -127,13 +138,10 @@ def order_keys(keys: Pointer[uint64], n: int, out: Pointer[int64]) -> int:
     Four bytes of each key are sorted beside its position; runs in which these agree are sorted by the rest.
     """
     if n <= FEW:
+        ranks = local(int64, FEW)
+        rank_keys(keys, n, ranks)
         for q in range(n):
-            z = keys[q]
-            h = q
-            while h > 0 and keys[out[h - 1]] > z:
-                out[h] = out[h - 1]
-                h -= 1
-            out[h] = q
+            out[ranks[q]] = q
         return OK
     a = keys + n
     b = keys + 2 * n

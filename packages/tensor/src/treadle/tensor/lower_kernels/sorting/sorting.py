@@ -33,6 +33,7 @@ from treadle.tensor.lower_kernels.sorting.keys import (
     order_keys,
     put_element,
     radix_sort,
+    rank_keys,
     sort_key,
 )
 from treadle.tensor.sorting.sorting import ArgSort, OrderStatistics, Sort
@@ -58,9 +59,10 @@ def sort_line(x: Pointer[T], n: int, room: Pointer[uint64], *, kind: str) -> int
         few = local(uint64, FEW_VALUES)
         for i in range(n):
             few[i] = sort_key(x, i, kind=kind, zeros=False)
-        insertion_sort(few, n)
+        ranks = local(int64, FEW_VALUES)
+        rank_keys(few, n, ranks)
         for j in range(n):
-            put_element(x, j, few[j], kind=kind)
+            put_element(x, ranks[j], few[j], kind=kind)
         return OK
     if itemsize(T) == 1 or (itemsize(T) == 2 and n >= 4096):
         cleared(room, 1 << (8 * itemsize(T)))
