@@ -163,21 +163,16 @@ def part_shift(range_: uint64) -> int:
 
 
 @kernel
-def least_key(keys: Pointer[uint64], n: int) -> uint64:
-    """Return the smallest key."""
+def key_range(keys: Pointer[uint64], n: int, ends: Pointer[uint64]) -> int:
+    """Write the smallest and the largest key."""
     least = keys[0]
-    for i in range(1, n):
-        least = min(least, keys[i])
-    return least
-
-
-@kernel
-def most_key(keys: Pointer[uint64], n: int) -> uint64:
-    """Return the largest key."""
     most = keys[0]
     for i in range(1, n):
+        least = min(least, keys[i])
         most = max(most, keys[i])
-    return most
+    ends[0] = least
+    ends[1] = most
+    return OK
 
 
 @kernel
@@ -205,12 +200,14 @@ def gather_part(keys: Pointer[uint64], n: int, least: uint64, shift: int, part: 
 def select_key(keys: Pointer[uint64], room: Pointer[uint64], n: int, at: int) -> uint64:
     """Return the key at a position of the order; the room is for n + 1024 numbers."""
     counts = local(int64, 2048)
+    ends = local(uint64, 2)
     own = at
     left = n
     source = keys
     while left > MOST_SORTED:
-        least = least_key(source, left)
-        most = most_key(source, left)
+        key_range(source, left, ends)
+        least = ends[0]
+        most = ends[1]
         if least == most:
             return least
         shift = part_shift(most - least)
@@ -244,8 +241,10 @@ def pick_keys(keys: Pointer[uint64], n: int, at: Vector[int64], found: Pointer[u
     counts = local(int64, 2048)
     part = keys + n
     room = keys + (2 * n + 1024)
-    least = least_key(keys, n)
-    most = most_key(keys, n)
+    ends = local(uint64, 2)
+    key_range(keys, n, ends)
+    least = ends[0]
+    most = ends[1]
     shift = 0 if most == least else part_shift(most - least)
     count_parts(keys, n, least, shift, counts)
     last = -1
