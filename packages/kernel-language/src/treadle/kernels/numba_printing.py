@@ -92,7 +92,7 @@ class _Printer:
             if is_vector(statement.value.kind):
                 code = memory_code(statement.pointer.kind[1:])
                 place = f"shifted_{code}({self.text(statement.pointer)}, {self.text(statement.index)})"
-                return [f"put_{code}({place}, {self.text(statement.value)})"]
+                return [f"simd_put_{code}({place}, {self.text(statement.value)})"]
             place = f"{self.text(statement.pointer)}[{self.text(statement.index)}]"
             return [f"{place} = {self.stored(statement.pointer.kind[1:], statement.value)}"]
         if isinstance(statement, If):
@@ -146,7 +146,7 @@ class _Printer:
             return f"room_{memory_code(x.kind[1:])}_{x.count}(0)"
         if isinstance(x, Binary) and is_vector(x.kind):
             name = {"+": "added", "-": "less", "*": "multiplied"}[x.operator]
-            return f"{name}_{memory_code(x.kind[1:-1])}({self.text(x.left)}, {self.text(x.right)})"
+            return f"simd_{name}_{memory_code(x.kind[1:-1])}({self.text(x.left)}, {self.text(x.right)})"
         if isinstance(x, Binary):
             right = self.text(x.right)
             if x.operator in {"<<", ">>"} and x.kind == "uint64":
@@ -173,13 +173,13 @@ class _Printer:
             # Threads are not shared here.
             return "1"
         if isinstance(x.arguments[0], Literal) and x.arguments[0].kind == "char":
-            return f"lanes_{memory_code(str(x.arguments[0].value))}(0)"
+            return f"simd_lanes_{memory_code(str(x.arguments[0].value))}(0)"
         of = x.kind if is_vector(x.kind) else x.arguments[0].kind
         code = memory_code(of[1:-1])
         arguments = [*map(self.text, x.arguments)]
         if x.function == "filled" and value_code(x.arguments[0].kind) != code:
             arguments = [f"{code}({arguments[0]})"]
-        text = f"{x.function}_{code}({', '.join(arguments)})"
+        text = f"simd_{x.function}_{code}({', '.join(arguments)})"
         return text if x.function != "total" or value_code(x.kind) == code else f"{value_code(x.kind)}({text})"
 
 

@@ -521,7 +521,7 @@ _FAMILIES: dict[str, Callable[..., Intrinsic]] = {
     "compose": _composed,
     "libmc": _libm_complex,
     "lapack": lambda name: _routine("lapack", name),
-    **{name: partial(_of_vectors, name) for name in lanes.NAMES},
+    "simd": _of_vectors,
     "numpy": lambda _, short: _numpy_sort(short),
     "blas": lambda name: _routine("blas", name),
 }

@@ -111,6 +111,3 @@ def operations(element: types.Type) -> dict[str, tuple[Write, types.Type | None,
         "first": (first, kind, (kind, types.int64)),
         "total": (total, element, (kind,)),
     }
-
-
-NAMES = ("lanes", "vector", "put", "filled", "added", "less", "multiplied", "fused", "first", "total")
