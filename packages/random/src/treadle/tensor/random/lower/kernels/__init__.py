@@ -9,7 +9,7 @@ from treadle.tensor.random.lower.kernels.philox import (
     BATCH,
     TILE,
     WIDE,
-    blocks,
+    blocks_at,
     exp_of,
     fraction,
     gamma_shift,
@@ -21,6 +21,6 @@ from treadle.tensor.random.lower.kernels.philox import (
 from treadle.tensor.random.lower.kernels.portable_draws import SAMPLER_KERNELS
 
 __all__ = [
-    "BATCH", "SAMPLER_KERNELS", "TILE", "WIDE", "SamplerKernels", "accept", "blocks", "exp_of", "fraction",
+    "BATCH", "SAMPLER_KERNELS", "TILE", "WIDE", "SamplerKernels", "accept", "blocks_at", "exp_of", "fraction",
     "gamma_shift", "keep", "log1p_of", "log_of", "plain", "portable_draws", "stirling", "turned",
 ]  # fmt: skip

@@ -27,7 +27,7 @@ from treadle.kernels.language import (
     uint64,
 )
 from treadle.tensor.random.generators.rejection import ATTEMPTS
-from treadle.tensor.random.lower.kernels.philox import BATCH, TILE, WIDE, blocks
+from treadle.tensor.random.lower.kernels.philox import BATCH, TILE, WIDE, blocks_at
 
 P = TypeVar("P", bound=Number)
 Q = TypeVar("Q", bound=Number)
@@ -92,12 +92,8 @@ def fill(x: Pointer[P], table: Pointer[int64], at: int, count: int, room: int, o
         run = min(length - first, count - done) if rank > 0 else count
         source = x + place
         target = o + done
-        if stride == 1:
-            for e in independent(range(run), WIDE):
-                target[e] = bits(source[e]) if is_floating(P) else source[e]
-        else:
-            for i in range(run):
-                target[i] = bits(source[i * stride]) if is_floating(P) else source[i * stride]
+        for i in range(run):
+            target[i] = bits(source[i * stride]) if is_floating(P) else source[i * stride]
         done += run
         place += run * stride
         first += run
@@ -251,7 +247,7 @@ def draw_again(
                         own[c * TILE + e] = given[c * BATCH + i]
             if not fixed:
                 prepare(own, TILE, q)
-            blocks(key, stream, at, places, k, x, y, together=False)
+            blocks_at(key, stream, at, places, k, x, y)
             if attempt(x, y, q, again, verdict) > 0 and decides:
                 settle(x, y, q, verdict, decide=decide)
             for r in range(n):
@@ -291,6 +287,9 @@ def draw_attempts(
     made = local(int64, BATCH)
     verdict = local(int64, TILE)
     index = local(int64, BATCH + 1)
+    places = local(int64, TILE)
+    for i in range(TILE):
+        places[i] = i
     key = state[0]
     stream = state[1]
     at = state[2]
@@ -308,7 +307,7 @@ def draw_attempts(
         while start < m:
             if not fixed:
                 prepare(given + start, BATCH, q)
-            blocks(key, stream, at + done + start, index, 1, x, y, together=True)
+            blocks_at(key, stream, at + done + start, places, 1, x, y)
             if attempt(x, y, q, made + start, verdict) > 0:
                 if decides:
                     settle(x, y, q, verdict, decide=decide)

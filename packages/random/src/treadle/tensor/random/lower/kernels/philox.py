@@ -59,6 +59,14 @@ def blocks(
     return OK
 
 
+@kernel
+def blocks_at(
+    key: int, stream: int, at: int, places: Pointer[int64], attempt: int, x: Pointer[uint64], y: Pointer[uint64]
+) -> int:
+    """Write the words of blocks at some places behind a position; once, for all attempts."""
+    return blocks(key, stream, at, places, attempt, x, y, together=False)
+
+
 @kernel(inline=True)
 def fraction(x: uint64) -> float:
     """Return the number in [0, 1) that the upper 53 bits say."""

@@ -25,7 +25,7 @@ from treadle.tensor.random.lower.kernels.philox import (
     TILE,
     TURN,
     WIDE,
-    blocks,
+    blocks_at,
     exp_of,
     first_word,
     fraction,
@@ -187,7 +187,7 @@ def finish_gamma(
         n = min(TILE, found - start)
         for c in range(TILE):
             places[c] = index[start + (c if c < n else 0)]
-        blocks(key, stream, at, places, 0, x, y, together=False)
+        blocks_at(key, stream, at, places, 0, x, y)
         for e in independent(range(TILE), WIDE):
             a = from_bits(p[places[e]])
             drawn = from_bits(made[places[e]])
