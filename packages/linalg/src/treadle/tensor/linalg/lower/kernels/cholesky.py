@@ -49,7 +49,7 @@ def cholesky_factored(m: int, a: Pointer[T], ld_a: int, *, lower: bool) -> int:
     return OK
 
 
-@kernel
+@kernel(inline=True)
 def cholesky_stepped_back(a: Pointer[T], la: int, g: Pointer[T], lg: int, m: int) -> int:
     """Replace the gradient by a factor by that by the matrix.
 
@@ -83,6 +83,8 @@ def cholesky_pulled_back(m: int, a: Pointer[T], ld_a: int, g: Pointer[T], ld_g: 
     BLAS sees a matrix as its transpose. In rows j to k, D is the factor's block on the diagonal, R the block left of
     it; C lies below D, and B below R.
     """
+    if m <= BLOCK:
+        return cholesky_stepped_back(a, ld_a, g, ld_g, m)
     both = local(T, BLOCK * BLOCK)
     one = convert(T, 1)
     minus = convert(T, -1)

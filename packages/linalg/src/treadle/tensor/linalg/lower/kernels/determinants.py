@@ -46,7 +46,7 @@ def few_rows_multiplied(m: int, a: Pointer[T], ld_a: int) -> T:
     return a[0] * (b[1] * c[2] - b[2] * c[1]) - a[1] * (b[0] * c[2] - b[2] * c[0]) + a[2] * (b[0] * c[1] - b[1] * c[0])
 
 
-@kernel
+@kernel(inline=True)
 def logarithm_of_pivots(m: int, a: Pointer[T], ld_a: int, odd: int, sign: Pointer[T], logarithm: Pointer[R]) -> int:
     """Write the product of the signs, and the sum of the logarithms of the absolute values."""
     unit = convert(T, 1 - 2 * odd)

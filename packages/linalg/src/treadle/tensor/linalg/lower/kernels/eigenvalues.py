@@ -51,7 +51,10 @@ def of_hermitian(op: Eigh | Eigvalsh, node: TensorNode, site: Site) -> None:
         stack = Stack(op, node, site, {"x": Operand("columns", into="a", half=half)}, {"w": "rows", "a": "columns"})
     else:
         stack = Stack(op, node, site, {"a": Operand("columns", writes=True, half=half)}, {"w": "rows"})
-    rooms = {"work": ("T", None), "rwork": ("R", None), "iwork": ("int32", None)}
+    is_complex_ = node.inputs[0].type.numpy_dtype.kind == "c"
+    # As many integers as the routines' documentation says: each question is a kernel to compile.
+    whole = stack.lengths["m"] * 5 + 3 if vectors else 1
+    rooms = {"work": ("T", None), "rwork": ("R", None if is_complex_ else 0), "iwork": ("int32", whole)}
     stack.run(hermitian_diagonalised, rooms, finite=True, vectors=vectors, lower=op.lower)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from treadle.kernels import TABLE, Site, kernel
 from treadle.kernels.blocks import copied
-from treadle.kernels.language import OK, Number, Pointer, convert, int32, lapack
+from treadle.kernels.language import OK, Number, Pointer, int32, lapack
 from treadle.tensor.linalg.inverses import MatrixInverse
 from treadle.tensor.linalg.lower.kernels.linear_systems import small_system_solved
 from treadle.tensor.linalg.lower.kernels.matrices import SMALL, identity
@@ -21,16 +21,18 @@ T = TypeVar("T", bound=Number)
 
 
 @kernel(inline=True)
-def inverted(m: int, x: Pointer[T], ld_x: int, pivots: Pointer[int32], work: Pointer[T], n_work: int) -> int:
+def inverted(
+    m: int, a: Pointer[T], ld_a: int, x: Pointer[T], ld_x: int, pivots: Pointer[int32], work: Pointer[T], n_work: int,
+) -> int:  # fmt: skip
     """Solve for the identity, or by the factors; the inverse of the transpose is the transpose of the inverse."""
     if m <= SMALL:
         if n_work < 0:
-            work[0] = convert(T, m * m)
             return OK
-        copied(x, work, m * m)
-        identity(x, m, m)
-        return small_system_solved(m, m, work, m, x, m)
+        identity(x, m, ld_x)
+        return small_system_solved(m, m, a, ld_a, x, ld_x)
     if n_work > 0:
+        for i in range(m):
+            copied(a + i * ld_a, x + i * ld_x, m)
         info = lapack.getrf(m, m, x, ld_x, pivots)
         if info != 0:
             return info
@@ -39,6 +41,6 @@ def inverted(m: int, x: Pointer[T], ld_x: int, pivots: Pointer[int32], work: Poi
 
 @TABLE.register(MatrixInverse)
 def matrix_inverse(op: MatrixInverse, node: TensorNode, site: Site) -> None:
-    """Invert in the memory of the result."""
-    stack = Stack(op, node, site, {"a": Operand(into="x")}, {"x": "rows"})
+    """Solve for the identity with a copy, or invert in the memory of the result."""
+    stack = Stack(op, node, site, {"a": Operand(writes=True)}, {"x": "rows"})
     stack.run(inverted, {"pivots": ("int32", stack.lengths["m"]), "work": ("T", None)})

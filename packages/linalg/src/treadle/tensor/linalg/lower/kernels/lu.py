@@ -51,7 +51,7 @@ def eliminated(m: int, a: Pointer[T], ld_a: int, n: int, x: Pointer[T], ld_x: in
     """
     odd = 0
     for j in range(m):
-        for i in range(1, m):
+        for i in range(1, m if j > 0 else 1):
             row = a + i * ld_a
             total = convert(T, 0)
             for k in range(min(i, j)):
