@@ -25,6 +25,7 @@ from treadle.link.torch.programs.wrapper_text import Call, Kernel, load_kernel, 
 Met = tuple[tuple[torch.Size, ...], tuple[object, ...]]
 # Each result of the function: the position among the tensors that the compiled call returns, or a plain value.
 Layout = tuple[tuple[str, int | bool | None], ...]
+Strides = tuple[tuple[int, ...] | None, ...]
 _LIBRARY = ".so"
 _FORMAT = "pytorch form 1"
 # A function looks in the cache at so many of its first calls with new shapes.
@@ -39,13 +40,22 @@ def met_in(args: Sequence[Value], count: int) -> Met:
     )
 
 
+def strides_of(tensors: Sequence[torch.Tensor]) -> Strides:
+    """Return the strides of tensors, None for those of tensors whose elements follow each other."""
+    return tuple([None if x.is_contiguous() else x.stride() for x in tensors])
+
+
 @dataclass(frozen=True, slots=True)
 class Code:
-    """What a form is made of: the text that Inductor wrote, the libraries of its kernels in turn, its results."""
+    """What a form is made of: the text that Inductor wrote, the libraries of its kernels in turn, its results.
+
+    `strides` are those of each tensor among the arguments, None for the usual ones.
+    """
 
     text: str
     libraries: tuple[Path, ...]
     layout: Layout
+    strides: Strides
 
 
 class Form:
@@ -54,10 +64,11 @@ class Form:
     It fails where shapes or strides of tensors are others.
     """
 
-    __slots__ = ("_all", "_call", "_layout")
+    __slots__ = ("_all", "_call", "_layout", "_strides")
 
-    def __init__(self, call: Call, layout: Layout) -> None:
+    def __init__(self, call: Call, layout: Layout, strides: Strides) -> None:
         self._call = call
+        self._strides = strides
         self._layout = layout
         tensors = [value for kind, value in layout if kind == "tensor"]
         # The usual layout: no flag, and then the tensors as they are returned.
@@ -67,6 +78,10 @@ class Form:
         """Return the results for all arguments of the function, in the order in which it takes them."""
         # A tensor may be marked as one whose signs are to be changed; kernels read what is in memory.
         tensors = [x.resolve_neg() if x.is_neg() else x for x in args if isinstance(x, torch.Tensor)]
+        # Inductor's text checks only some of them.
+        if strides_of(tensors) != self._strides:
+            msg = "a tensor has other strides than the one that the function was compiled for"
+            raise ValueError(msg)
         results = self._call(tensors)
         if self._all:
             return [None, *results]
@@ -81,7 +96,7 @@ def form_of(code: Code) -> Form:
         del types, text
         return load_kernel(next(libraries))
 
-    return Form(run_text(code.text, next_kernel), code.layout)
+    return Form(run_text(code.text, next_kernel), code.layout, code.strides)
 
 
 class ProgramForms:
@@ -111,12 +126,13 @@ class ProgramForms:
         if payload is None:
             return None
         try:
-            text, keys, layout = json.loads(payload)
+            text, keys, layout, strides = json.loads(payload)
             libraries = [self._cache.file(key, _LIBRARY) for key in keys]
             found = tuple(path for path in libraries if path is not None)
             if len(found) < len(libraries):
                 return None
-            return form_of(Code(text, found, tuple((kind, value) for kind, value in layout)))
+            strides = tuple(None if each is None else tuple(each) for each in strides)
+            return form_of(Code(text, found, tuple((kind, value) for kind, value in layout), strides))
         except Exception:  # noqa: BLE001 - whatever is wrong with it, the function is compiled anew
             return None
 
@@ -129,7 +145,7 @@ class ProgramForms:
             key = digest("pytorch kernel", path.read_bytes())
             self._cache.materialise(key, _LIBRARY, partial(shutil.copyfile, path))
             keys.append(key)
-        payload = json.dumps([code.text, keys, code.layout]).encode()
+        payload = json.dumps([code.text, keys, code.layout, code.strides]).encode()
         self._cache.put(self._key(about), payload, {"backend": "pytorch", "shapes": about[-1]})
 
     def _key(self, about: Sequence[str]) -> str:

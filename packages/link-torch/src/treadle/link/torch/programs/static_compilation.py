@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from treadle.graph import Value
-from treadle.link.torch.programs.forms import Code, Form, Layout, form_of
+from treadle.link.torch.programs.forms import Code, Form, Layout, Strides, form_of, strides_of
 from treadle.link.torch.programs.wrapper_text import Kernel, run_text
 
 Options = dict[str, str | int | bool]
@@ -90,8 +90,9 @@ def compile_static(
         return None
     compiled = made[0][0]
     wanted = list(whole(*tensors))
-    code = _code_of(compiled.source_code, expected)
-    form = Form(compiled.current_callable, expected) if code is None else form_of(code)
+    strides = strides_of(tensors)
+    code = _code_of(compiled.source_code, expected, strides)
+    form = Form(compiled.current_callable, expected, strides) if code is None else form_of(code)
     results = [x for x in form(args) if isinstance(x, torch.Tensor)]
     return (form, code) if len(results) == len(wanted) == count and all(map(_same, results, wanted)) else None
 
@@ -109,7 +110,7 @@ def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
     return bool(torch.allclose(one, other, 1e-3, 1e-6 * size, equal_nan=True))
 
 
-def _code_of(text: str, layout: Layout) -> Code | None:
+def _code_of(text: str, layout: Layout, strides: Strides) -> Code | None:
     """Return the code of a text that Inductor has just compiled; None if it does not run without the compiler."""
     from torch._inductor.codecache import CppPythonBindingsCodeCache
 
@@ -125,4 +126,4 @@ def _code_of(text: str, layout: Layout) -> Code | None:
         run_text(text, kernel_of)
     except Exception:  # noqa: BLE001 - whatever it lacks, it runs with the compiler
         return None
-    return Code(text, tuple(libraries), layout)
+    return Code(text, tuple(libraries), layout, strides)
