@@ -55,14 +55,14 @@ T = TypeVar("T", bound=Number)
 
 @kernel(inline=True)
 def factor(m: int, a: Pointer[T], ld_a: int) -> int:
-    return lapack.potrf("U", m, a, ld_a)
+    return lapack.potrf("U", m, a, ld_a)  # type: ignore[no-any-return]  # routines have no types
 
 
 @kernel(inline=True)
 def spectrum(
     m: int, w: Pointer[T], v: Pointer[T], ld_v: int, work: Pointer[T], n_work: int, iwork: Pointer[int32], n_iwork: int
 ) -> int:
-    return lapack.syevd("V", "L", m, v, ld_v, w, work, n_work, iwork, n_iwork)
+    return lapack.syevd("V", "L", m, v, ld_v, w, work, n_work, iwork, n_iwork)  # type: ignore[no-any-return]
 
 
 @TABLE.register(Factor)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from typing import NamedTuple
 
 from llvmlite import ir
@@ -31,7 +32,6 @@ from treadle.link.numba.text.unit import Unit
 Write = Callable[[ir.IRBuilder], ir.Value]
 Statement = Callable[[ir.IRBuilder], None]
 Callees = Mapping[str, CompileResult]
-
 
 _BINARY: dict[type, Callable[..., object]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
@@ -500,11 +500,9 @@ class Emitter:
             raise BeyondError(msg)
 
         def write(builder: ir.IRBuilder) -> ir.Value:
-            extreme, *further = [a.write(builder) for a in arguments]
             compare = builder.icmp_signed if kind == types.int64 else builder.icmp_unsigned
-            for other in further:
-                extreme = builder.select(compare(sign, extreme, other), extreme, other)
-            return extreme
+            values = [a.write(builder) for a in arguments]
+            return reduce(lambda a, b: builder.select(compare(sign, a, b), a, b), values)
 
         return Value(kind, write)
 
