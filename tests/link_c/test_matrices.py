@@ -54,12 +54,12 @@ T = TypeVar("T", bound=Number)
 
 
 @kernel(inline=True)
-def factor(m: int, a: Pointer[T], ld_a: int) -> int:
+def factor_of_matrix(m: int, a: Pointer[T], ld_a: int) -> int:
     return lapack.potrf("U", m, a, ld_a)  # type: ignore[no-any-return]  # routines have no types
 
 
 @kernel(inline=True)
-def spectrum(
+def spectrum_of_matrix(
     m: int, w: Pointer[T], v: Pointer[T], ld_v: int, work: Pointer[T], n_work: int, iwork: Pointer[int32], n_iwork: int
 ) -> int:
     return lapack.syevd("V", "L", m, v, ld_v, w, work, n_work, iwork, n_iwork)  # type: ignore[no-any-return]
@@ -67,13 +67,13 @@ def spectrum(
 
 @TABLE.register(Factor)
 def _factor(op: Factor, node: TensorNode, site: Site) -> None:
-    Stack(op, node, site, {"x": Operand(into="a", half="lower")}, {"a": "rows"}).run(factor)
+    Stack(op, node, site, {"x": Operand(into="a", half="lower")}, {"a": "rows"}).run(factor_of_matrix)
 
 
 @TABLE.register(Spectrum)
 def _spectrum(op: Spectrum, node: TensorNode, site: Site) -> None:
     stack = Stack(op, node, site, {"a": Operand("columns", into="v")}, {"w": "rows", "v": "columns"})
-    stack.run(spectrum, {"work": ("T", None), "iwork": ("int32", None)})
+    stack.run(spectrum_of_matrix, {"work": ("T", None), "iwork": ("int32", None)})
 
 
 @pytest.fixture

@@ -97,7 +97,7 @@ _BY_OWNER = (
         ),
     ),
     ("link-array-api", "array_api__namespace array_api__device array_api__device_outputs"),
-    ("link-jax", "jax__device_outputs jax__static_values"),
+    ("link-jax", "jax__device jax__device_outputs jax__static_values"),
     ("link-numba", "numba__fastmath numba__cache numba__parallel numba__parallel_minsize numba__threads"),
     ("link-torch", "torch__compile torch__device torch__device_outputs torch__unroll torch__whole_loops"),
     ("as-pytensor", "as_pytensor__constants"),

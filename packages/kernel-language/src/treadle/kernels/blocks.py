@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from treadle.kernels.definition import kernel
-from treadle.kernels.language import OK, Number, Pointer, independent
+from treadle.kernels.language import OK, Number, Pointer, convert, independent
 
 T = TypeVar("T", bound=Number)
 
@@ -14,7 +14,7 @@ T = TypeVar("T", bound=Number)
 def cleared(o: Pointer[T], count: int) -> int:
     """Set elements to 0."""
     for i in independent(range(count)):
-        o[i] = 0
+        o[i] = convert(T, 0)
     return OK
 
 

@@ -527,6 +527,8 @@ class Expressions:
         if x.kind in WEAK:
             if kind in INTEGERS and x.kind == "float" and isinstance(x, Literal):
                 return Literal(kind, int(x.value))
+            if kind == "bool" and isinstance(x, Literal):
+                return Literal(kind, bool(x.value))
             return self.fitted(node, x, kind)
         if x.kind == kind:
             return x

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 # The kernels take complex numbers too.
 TAKES_COMPLEX = True
 T = TypeVar("T", bound=Number)
+# Pivots, which a user may pass as integers of any size.
+P = TypeVar("P", bound=Number)
 
 
 @kernel(inline=True)
@@ -91,11 +93,11 @@ def eliminated(m: int, a: Pointer[T], ld_a: int, n: int, x: Pointer[T], ld_x: in
 
 
 @kernel
-def rows_exchanged(x: Pointer[T], ld: int, n: int, pivots: Pointer[int32], m: int, *, first: int, back: bool) -> int:
+def rows_exchanged(x: Pointer[T], ld: int, n: int, pivots: Pointer[P], m: int, *, first: int, back: bool) -> int:
     """Exchange rows for those that pivots say, which are counted from `first`; from the last one on if `back`."""
     for k in range(m):
         i = m - 1 - k if back else k
-        p = pivots[i] - first
+        p = int(pivots[i]) - first
         if p != i:
             row = x + i * ld
             other = x + p * ld
@@ -117,17 +119,17 @@ def lu_factored(m: int, n: int, lu: Pointer[T], ld_lu: int, pivots: Pointer[int3
 
 
 @kernel(inline=True)
-def pivots_checked(m: int, pivots: Pointer[int32]) -> int:
+def pivots_checked(m: int, pivots: Pointer[P]) -> int:
     """Refuse pivots out of range, which a user may pass."""
     for i in range(m):
-        if pivots[i] < 0 or pivots[i] >= m:
+        if int(pivots[i]) < 0 or int(pivots[i]) >= m:
             return 1
     return OK
 
 
 @kernel(inline=True)
 def lu_solved(
-    m: int, n: int, a: Pointer[T], ld_a: int, pivots: Pointer[int32], x: Pointer[T], ld_x: int, *, adjoint: bool
+    m: int, n: int, a: Pointer[T], ld_a: int, pivots: Pointer[P], x: Pointer[T], ld_x: int, *, adjoint: bool
 ) -> int:
     """Exchange rows and solve with both triangles, in reverse order for the adjoint."""
     if pivots_checked(m, pivots) != OK:
@@ -147,14 +149,14 @@ def lu_solved(
 
 
 @kernel(inline=True)
-def permuted(m: int, pivots: Pointer[int32], order: Pointer[int64]) -> int:
+def permuted(m: int, pivots: Pointer[P], order: Pointer[int64]) -> int:
     """Apply the exchanges to the numbers 0, 1, 2 ..., one after the other."""
     if pivots_checked(m, pivots) != OK:
         return 1
     for i in range(m):
         order[i] = i
     for k in range(m):
-        p = pivots[k]
+        p = int(pivots[k])
         held = order[k]
         order[k] = order[p]
         order[p] = held
@@ -162,7 +164,7 @@ def permuted(m: int, pivots: Pointer[int32], order: Pointer[int64]) -> int:
 
 
 @kernel(inline=True)
-def permuted_back(m: int, pivots: Pointer[int32], order: Pointer[int64], work: Pointer[int64]) -> int:
+def permuted_back(m: int, pivots: Pointer[P], order: Pointer[int64], work: Pointer[int64]) -> int:
     """Write the inverse of that permutation."""
     if permuted(m, pivots, work) != OK:
         return 1

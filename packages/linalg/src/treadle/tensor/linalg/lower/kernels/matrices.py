@@ -104,7 +104,7 @@ def cleared_beside(x: Pointer[T], lines: int, length: int, by_line: int, half: i
         first = min(i + 1, length) if half == LOWER else 0
         last = length if half == LOWER else min(i, length)
         for j in independent(range(first, last)):
-            line[j] = 0
+            line[j] = convert(T, 0)
     return OK
 
 
@@ -190,14 +190,14 @@ def matrix_copied(
         first = min(i, length) if half == UPPER else 0
         last = min(i + 1, length) if half == LOWER else length
         for j in range(first):
-            to[j] = 0
+            to[j] = convert(T, 0)
         for k in range(first, last):
             v = line[k * by_element]
             to[k] = v
             if checked:
                 count += int(v - v != 0 and (strict == 0 or i != k))
         for n in range(last, length):
-            to[n] = 0
+            to[n] = convert(T, 0)
     return count
 
 
@@ -208,7 +208,7 @@ def failed(o: Pointer[T], count: int) -> int:
         if is_floating(T) or is_complex(T):
             o[i] = convert(T, math.nan)
         else:
-            o[i] = 0
+            o[i] = convert(T, 0)
     return OK
 
 
@@ -217,6 +217,6 @@ def identity(o: Pointer[T], m: int, ld: int) -> int:
     """Write the identity."""
     for i in range(m):
         for j in independent(range(m)):
-            o[i * ld + j] = 0
+            o[i * ld + j] = convert(T, 0)
         o[i * ld + i] = 1
     return OK
