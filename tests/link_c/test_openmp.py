@@ -14,10 +14,12 @@ import numpy as np
 import pytest
 
 import treadle.tensor as tt
+from tests.link_c.test_portable_draws import PLAIN
 from treadle.compile import function
 from treadle.config import config
 from treadle.link.c.errors import CompilerWarning
 from treadle.link.c.toolchain import Toolchain, find_toolchain
+from treadle.tensor import PortableDraws
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -190,3 +192,20 @@ def test_compiler_without_openmp_is_reported_once(tmp_path: Path, link: Callable
             programs = [link([x], [x * k]) for k in (2.0, 3.0)]
         assert len(caught) == 1
     assert programs[1](np.ones(2))[0].tolist() == [3, 3]
+
+
+@pytest.mark.parametrize("count", [999, 1000, 2049, 100_003])
+def test_draws_that_threads_share_are_those_of_one(count: int) -> None:
+    state, n, shape = tt.tensor("state", dtype="int64", shape=(3,)), tt.lscalar("n"), tt.dvector("shape")
+    outputs = [PortableDraws(name, dtype, 1)(state, n) for name, dtype in PLAIN]
+    outputs += [
+        PortableDraws("poisson", "int64", 1)(state, n, shape),
+        PortableDraws("integers", "int64", 1)(state, n, 3, 9),
+    ]
+    outputs += [PortableDraws("standard_gamma", "float64", 1)(state, n, shape)]
+    values = [np.array([-123456789012345, 7, 2**32 - 3]), count, np.random.default_rng(0).uniform(0.3, 40, count)]
+    results = function([state, n, shape], outputs, mode="C")(*values)
+    with config.change_flags(openmp=False):
+        alone = function([state, n, shape], outputs, mode="C")(*values)
+    for result, expected in zip(results, alone, strict=True):
+        assert result.tobytes() == expected.tobytes()

@@ -24,6 +24,8 @@ from treadle.kernels.language import (
     local,
     quotient,
     remainder,
+    shared,
+    team,
     uint64,
 )
 from treadle.tensor.random.generators.rejection import ATTEMPTS
@@ -279,7 +281,42 @@ def draw_attempts(
     decides: bool,
     finish: Kernel,
 ) -> int:
-    """Draw elements in order: the first attempt for a batch of them, others for those that are left."""
+    """Draw elements, which threads share where there are some."""
+    members = team(count)
+    each = (quotient(count, members) // BATCH + 1) * BATCH
+    bad = OK
+    for m in shared(range(members)):
+        bad = max(
+            bad,
+            draw_attempts_part(
+                state, min(m * each, count), min((m + 1) * each, count), p0, t0, p1, t1, p2, t2, o,
+                parameters=parameters, prepare=prepare, attempt=attempt, decide=decide, decides=decides, finish=finish,
+            ),
+        )  # fmt: skip
+    return bad
+
+
+@kernel
+def draw_attempts_part(
+    state: Pointer[int64],
+    begin: int,
+    end: int,
+    p0: Pointer[P],
+    t0: Pointer[int64],
+    p1: Pointer[Q],
+    t1: Pointer[int64],
+    p2: Pointer[R],
+    t2: Pointer[int64],
+    o: Pointer[T],
+    *,
+    parameters: int,
+    prepare: Kernel,
+    attempt: Kernel,
+    decide: Kernel,
+    decides: bool,
+    finish: Kernel,
+) -> int:
+    """Draw elements in order, from one on: the first attempt for a batch, others for those that are left."""
     given = local(int64, MOST_PARAMETERS * BATCH)
     q = local(float64, MOST_PREPARED * TILE)
     x = local(uint64, TILE)
@@ -294,10 +331,10 @@ def draw_attempts(
     stream = state[1]
     at = state[2]
     fixed = is_fixed(t0) and (parameters < 2 or is_fixed(t1)) and (parameters < 3 or is_fixed(t2))
-    done = 0
-    while done < count:
-        m = min(BATCH, count - done)
-        if done == 0 or not fixed:
+    done = begin
+    while done < end:
+        m = min(BATCH, end - done)
+        if done == begin or not fixed:
             room = BATCH if fixed else (m + TILE - 1) // TILE * TILE
             fill_all(p0, t0, p1, t1, p2, t2, done, m, room, given, parameters=parameters)
             if fixed:

@@ -19,8 +19,11 @@ from treadle.kernels.language import (
     itemsize,
     local,
     log,
+    quotient,
+    shared,
     sin,
     sqrt,
+    team,
     uint32,
     uint64,
 )
@@ -43,23 +46,34 @@ ROOM = 4 * TILE
 
 @kernel
 def draw_plain(state: Pointer[int64], count: int, o: Pointer[T], *, make: Kernel) -> int:
-    """Draw elements in order; `make` writes those of a tile."""
+    """Draw elements, which threads share where there are some; `make` writes those of a tile."""
+    members = team(count)
+    each = (quotient(count, members) // ROOM + 1) * ROOM
+    bad = OK
+    for m in shared(range(members)):
+        bad = max(bad, draw_plain_part(state, min(m * each, count), min((m + 1) * each, count), o, make=make))
+    return bad
+
+
+@kernel
+def draw_plain_part(state: Pointer[int64], first: int, last: int, o: Pointer[T], *, make: Kernel) -> int:
+    """Draw elements in order, from one on that begins a tile."""
     x = local(uint64, TILE)
     y = local(uint64, TILE)
     none = local(int64, 1)
     rest = local(T, ROOM)
     key = state[0]
     stream = state[1]
-    at = state[2]
     whole = 2 * TILE if itemsize(T) == 8 else 4 * TILE
-    done = 0
-    while done < count:
+    at = state[2] + (first // (2 * TILE) if itemsize(T) == 8 else first // (4 * TILE)) * TILE
+    done = first
+    while done < last:
         blocks(key, stream, at, none, 0, x, y, together=True)
-        if done + whole <= count:
+        if done + whole <= last:
             make(x, y, o + done)
         else:
             make(x, y, rest)
-            copied(rest, o + done, count - done)
+            copied(rest, o + done, last - done)
         done += whole
         at += TILE
     return OK
