@@ -309,7 +309,7 @@ def _library(dtype: str, toolchain: Toolchain) -> Any:
         )
     body = "\n".join(lines)
     return BRIDGE.open(
-        toolchain.library(HEADERS + CODES + Library(simd_functions(toolchain)).needed(body) + body + "\n")
+        toolchain.probe(HEADERS + CODES + Library(simd_functions(toolchain)).needed(body) + body + "\n")
     )
 
 

@@ -9,14 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from treadle.cache import Cache, default_cache
 from treadle.config import new_lock
 from treadle.link.c.errors import CompileError, HelperError
+from treadle.link.c.toolchain import support_cache
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from treadle.cache import Cache
     from treadle.link.c.runtime import Library
     from treadle.link.c.toolchain import Toolchain
 
@@ -62,7 +63,7 @@ class HelperObjects:
 
     def find(self, toolchain: Toolchain, source: Source) -> tuple[list[Path], list[str]]:
         """Return the objects that have helpers of a program, and the names of the helpers that no object has."""
-        cache = _cache()
+        cache = support_cache()
         files: dict[Path, None] = {}
         missing = []
         for name, key in zip(source.helpers, self.keys(toolchain, source), strict=True):
@@ -81,7 +82,7 @@ class HelperObjects:
         HelperError
             If the compiler does not take them.
         """
-        cache, text = _cache(), source.object_text(missing)
+        cache, text = support_cache(), source.object_text(missing)
 
         def compile_(path: Path) -> None:
             file = path.with_suffix(".c")
@@ -115,15 +116,6 @@ class HelperObjects:
             else:
                 self._files[place] = file
         return file
-
-
-def _cache() -> Cache:
-    """Return the cache of support libraries in the compile directory, else the cache of this process."""
-    within = default_cache()
-    if not within.persistent:
-        return within
-    support = Cache(within.directory / "support", quiet=True)
-    return support if support.persistent else within
 
 
 OBJECTS = HelperObjects()

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from treadle.cache import default_cache, digest, processor
+from treadle.cache import Cache, default_cache, digest, processor
 from treadle.config import checkpoint, config, lazy_module, new_lock, span
 from treadle.link.c.conventions.abi import BRIDGE
 from treadle.link.c.errors import CompileError, CompilerWarning
@@ -96,11 +96,11 @@ class Toolchain:
         """Return the cache key of the library of a C text; it covers everything that the library depends on."""
         return digest("link-c", text, *self.flags, "", *self.libraries, self.identity, self.processor)
 
-    def library(self, text: str) -> Path:
-        """Return the shared library of a C text, from the cache or newly compiled."""
-        return self.kept(self.key(text), text, self.compile)
+    def probe(self, text: str) -> Path:
+        """Return the shared library of a C text that shows what the compiler can do, kept with what programs share."""
+        return self.kept(self.key(text), text, self.compile, support_cache())
 
-    def kept(self, key: str, text: str, build: Callable[[Path, Path], None]) -> Path:
+    def kept(self, key: str, text: str, build: Callable[[Path, Path], None], cache: Cache | None = None) -> Path:
         """Return the shared library of a key, from the cache or newly built from a file that has a text."""
 
         def make(path: Path) -> None:
@@ -112,7 +112,7 @@ class Toolchain:
                 raise CompileError(msg)
 
         try:
-            return default_cache().materialise(key, ".so", make)
+            return (cache or default_cache()).materialise(key, ".so", make)
         except OSError as error:
             msg = f"c: the C file, or the library made of it, cannot be kept: {error}. Make room where the option "
             msg += "compiledir points to, or for temporary files."
@@ -234,6 +234,15 @@ def _line_of(source: Path, said: str) -> int:
     return int(first[1]) if first else 0
 
 
+def support_cache() -> Cache:
+    """Return the cache of what programs share, in the compile directory, else the cache of this process."""
+    within = default_cache()
+    if not within.persistent:
+        return within
+    support = Cache(within.directory / "support", quiet=True)
+    return support if support.persistent else within
+
+
 def c_driver(named: str) -> str:
     """Return the C compiler for a driver's name or path; a C++ driver is replaced by the C driver next to it."""
     path = Path(named)
@@ -293,7 +302,7 @@ class _OpenMP:
         """Return the probe's library if it compiles and loads, otherwise None."""
         text = "#include <omp.h>\nint treadle_threads(void) { return omp_get_max_threads(); }\n"
         try:
-            return BRIDGE.open(toolchain.library(text))
+            return BRIDGE.open(toolchain.probe(text))
         except (CompileError, OSError) as error:
             first = str(error).strip().splitlines()
             reason = next((line for line in first if "error:" in line or "cannot" in line), first[0])

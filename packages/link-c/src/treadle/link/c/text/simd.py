@@ -85,7 +85,7 @@ def _usable(functions: frozenset[str], toolchain: Toolchain) -> bool:
         named.append(f"  {entry},\n")
     text = f"{VECTOR_TYPES}{''.join(declared)}void (*const treadle_simd[])(void) = {{\n{''.join(named)}}};\n"
     try:
-        BRIDGE.open(toolchain.library(text))
+        BRIDGE.open(toolchain.probe(text))
     except (CompileError, OSError):
         return False
     return True
