@@ -14,10 +14,10 @@ static int k0(int64_t n, char *const *p, const int64_t *s) {
   const float c0 = *(const float *)p[0];
   float b1[512] __attribute__((aligned(64)));
   const float c2 = *(const float *)p[2];
-  double t0[512] __attribute__((aligned(64)));
-  double t1[512] __attribute__((aligned(64)));
-  double t2[512] __attribute__((aligned(64)));
-  double t3[512] __attribute__((aligned(64)));
+  double t0[520] __attribute__((aligned(64)));
+  double t1[520] __attribute__((aligned(64)));
+  double t2[520] __attribute__((aligned(64)));
+  double t3[520] __attribute__((aligned(64)));
   for (int64_t i = 0; i < n; i += 512) {
     const int64_t m = n - i < 512 ? n - i : 512;
     const float *x1 = tr_block4(p[1], s[1], i, m, b1);

@@ -19,10 +19,11 @@ LEAST = 300
 # This runs several times in each call, and is too quick for a call of its own.
 _INLINE = {"tr_span"}
 # Shorter ones that are linked all the same, since they run once for an array or a block of elements.
-_LINKED = {"tr_ahead", "tr_drop", "tr_keep", "tr_materialise", "tr_permute"}
-# What is called for each element is not linked either: functions that return a value, but for those of whole runs.
+_LINKED = {"tr_ahead", "tr_drop", "tr_keep", "tr_materialise", "tr_permute"} | {f"tr_block{n}" for n in (1, 2, 4, 8, 16)}
+# What is called for each element is not linked either: functions that return a value, but for those of whole runs, and
+# of blocks, whose value is a pointer.
 _FUNCTION = re.compile(
-    r"^static ((?:int|int64_t|void) (?=tr_)|[\w ]+? (?=tr_\w+_run\())(tr_\w+)\(([^;{}]*)\) \{",
+    r"^static ((?:int|int64_t|void) (?=tr_)|const void \*(?=tr_)|[\w ]+? (?=tr_\w+_run\())(tr_\w+)\(([^;{}]*)\) \{",
     re.MULTILINE,
 )
 _DATA = re.compile(r"^static const (tr_\w+) (tr_\w+) = ", re.MULTILINE)
