@@ -77,9 +77,9 @@ class Assembly:
     def _kernels(self) -> list[str]:
         functions = []
         for (body, name), node in zip(self.unit.kernels.items(), self.unit.kernel_nodes, strict=True):
-            before, _, own = body.rpartition("\f")
-            text = f"{before}static int {name}(int64_t n, char *const *p, const int64_t *s) {own}"
-            functions.append(f"{mark(node)}\n{text.replace('@', name)}")
+            *parts, own = body.split("\f")
+            own = f"static int {name}(int64_t n, char *const *p, const int64_t *s) {own}"
+            functions += [f"{mark(node)}\n{text.replace('@', name)}" for text in (*parts, own)]
         return functions
 
     # The entry points

@@ -23,7 +23,10 @@ _HEAD = f"""\
 #define TR_LOCAL static
 #endif
 """
-_STATIC = re.compile(r"^static ((?:int k|int64_t (?:l\d+_)?(?:run|b\d+_|loop))\d+\([^)]*\)) \{", re.MULTILINE)
+_STATIC = re.compile(
+    r"^static ((?:int (?:__attribute__\(\(noinline\)\) )?k(?:\d+_)?|int64_t (?:l\d+_)?(?:run|b\d+_|loop))\d+\([^)]*\)) \{",
+    re.MULTILINE,
+)
 
 
 def divided(functions: Sequence[str], needs: Callable[[str], Mapping[str, str]]) -> str | None:

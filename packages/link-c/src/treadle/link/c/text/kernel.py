@@ -45,8 +45,8 @@ class Kernel:
     def text(self) -> str:
         """Return the function's body, in braces: ``(int64_t n, char *const *p, const int64_t *s)``.
 
-        If it is long, functions that it calls precede it, up to a form feed; an @ in their names stands for the
-        function's own name.
+        If it is long, functions that it calls precede it, each with a form feed behind it; an @ in their names stands
+        for the function's own name.
         """
         loops, home, places = self._plan()
         buffers = 1 + max((int(p[1:]) for p in places.values() if p[0] == "t"), default=-1)
@@ -62,8 +62,11 @@ class Kernel:
             f"    const int64_t m = n - i < {size} ? n - i : {size};",
         ]
         lines += self._pointers()
+        whole = [self._takes_whole_vectors(loop, places) for loop in loops]
+        if any(whole):
+            lines += [f"    if (m < {size}) memset((char *)t{k} + m * {self._size()}, 0, 64);" for k in range(buffers)]
         written = [
-            self._block_calls(loop, places) if loop.blocks else self._loop(at, loop, places, home)
+            self._block_calls(loop, places) if loop.blocks else self._loop(at, loop, places, home, whole[at])
             for at, loop in enumerate(loops)
         ]
         self._fetch(loops, written, size)
@@ -125,7 +128,7 @@ class Kernel:
             )
             call = f"@_{number}(m{arguments});"
             calls.append([f"    {'bad |= ' if checks else ''}{call}"])
-        return "".join(functions) + "\f", calls
+        return "".join(f"{function}\f" for function in functions), calls
 
     def _scalar(self, i: int) -> str:
         """Return the declaration of an input that is a single number."""
@@ -260,12 +263,32 @@ class Kernel:
                 lines.append(self._scalar(i))
             elif i in self._used_inputs():
                 lines.append(f"  {ctype.stored} b{i}[{size}] __attribute__((aligned(64)));")
-        lines += [f"  double t{k}[{size * self._words()}] __attribute__((aligned(64)));" for k in range(buffers)]
+        # Behind the last element is room for a vector: see `_takes_whole_vectors`.
+        lines += [f"  double t{k}[{size * self._words() + 8}] __attribute__((aligned(64)));" for k in range(buffers)]
         return lines
 
     def _words(self) -> int:
         """Return the number of 8-byte words in an element of a buffer."""
         return 2 if any(o.dtype == "complex128" for o in self.expression.operations) else 1
+
+    def _size(self) -> int:
+        """Return the bytes of an element, if all operations are on floats of one type that vectors have, else 0."""
+        kinds = {o.dtype for o in self.expression.operations}
+        return {"float64": 8, "float32": 4}.get(*kinds, 0) if len(kinds) == 1 else 0
+
+    def _takes_whole_vectors(self, loop: _Loop, places: dict[int, str]) -> bool:
+        """Whether a loop may go on to the end of the last vector, which spares the compiler a loop for what remains.
+
+        So may loops that read buffers and single numbers only, and write buffers. There, zeros follow the last element.
+        """
+        count = len(self.expression.inputs)
+        reads = {a for v in loop.members for a in self._operation(v).args}
+        return bool(
+            self._size()
+            and not loop.blocks
+            and all(a >= count or a in self.scalars for a in reads)
+            and all(places.get(v, "t")[0] == "t" for v in (*loop.members, *(a for a in reads if a >= count)))
+        )
 
     def _used_inputs(self) -> set[int]:
         used = {a for o in self.expression.operations for a in o.args} | set(self.expression.outputs)
@@ -308,11 +331,12 @@ class Kernel:
             lines.append(f"    tr_v_{operation.block}_{short}(m, {', '.join(arguments)}, {target});")
         return lines
 
-    def _loop(self, at: int, loop: _Loop, places: dict[int, str], home: dict[int, int]) -> list[str]:
+    def _loop(self, at: int, loop: _Loop, places: dict[int, str], home: dict[int, int], whole: bool) -> list[str]:
         pragma = len(self.expression.operations) <= ASK_FOR_VECTORS
         checked = [self._operation(v) for v in loop.members if self._operation(v).check]
         lines = ["#pragma omp simd"] if pragma and not checked else []
-        lines.append("    for (int64_t j = 0; j < m; j++) {")
+        lanes = 64 // self._size() if whole else 1
+        lines.append(f"    for (int64_t j = 0; j < {f'((m + {lanes - 1}) & -{lanes})' if whole else 'm'}; j++) {{")
         # Results may lie in the memory of inputs, so all reads precede the first write.
         used = {a for v in loop.members for a in self._operation(v).args}
         for i in sorted(a for a in used if a < len(self.expression.inputs) and a not in self.scalars):

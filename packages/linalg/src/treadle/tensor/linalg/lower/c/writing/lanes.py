@@ -98,7 +98,7 @@ def _text(op: MatrixOp, node: TensorNode, lanes: Lanes, cores: Sequence[Sequence
         **{name: f"tr_w_{name}_{short}" for name in ("sqrt", "swap", "pick", "any", "abs")},
     }
     names = [*lanes.operands, *lanes.results]
-    lines, known = ["static int @_lanes(char *const *tr_p, const int64_t *tr_s) {"], set[str]()
+    lines, known = ["static int @_0(char *const *tr_p, const int64_t *tr_s) {"], set[str]()
     for k, core in enumerate(cores):
         for d, name in enumerate(core):
             if name not in known:
@@ -122,5 +122,5 @@ def _text(op: MatrixOp, node: TensorNode, lanes: Lanes, cores: Sequence[Sequence
                 "    bad |= ~(sum == 0);",
                 "  }",
             ]
-    lines += [f"  {lanes.text}", "  return $any(&bad);", "}", "\f{ return @_lanes(p, s); }"]
+    lines += [f"  {lanes.text}", "  return $any(&bad);", "}", "\f{ return @_0(p, s); }"]
     return Template("\n".join(lines)).substitute(words)
