@@ -19,7 +19,10 @@ LEAST = 300
 # This runs several times in each call, and is too quick for a call of its own.
 _INLINE = {"tr_span"}
 # Shorter ones that are linked all the same, since they run once for an array or a block of elements.
-_LINKED = {"tr_ahead", "tr_drop", "tr_keep", "tr_materialise", "tr_permute"} | {f"tr_block{n}" for n in (1, 2, 4, 8, 16)}
+_LINKED = {
+    "tr_ahead", "tr_drop", "tr_keep", "tr_materialise", "tr_permute",
+    "tr_block1", "tr_block2", "tr_block4", "tr_block8", "tr_block16",
+}  # fmt: skip
 # What is called for each element is not linked either: functions that return a value, but for those of whole runs, and
 # of blocks, whose value is a pointer.
 _FUNCTION = re.compile(
