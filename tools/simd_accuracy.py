@@ -308,9 +308,7 @@ def _library(dtype: str, toolchain: Toolchain) -> Any:
             f"({kind} *)o); return 0; }}"
         )
     body = "\n".join(lines)
-    return BRIDGE.open(
-        toolchain.probe(HEADERS + CODES + Library(simd_functions(toolchain)).needed(body) + body + "\n")
-    )
+    return BRIDGE.open(toolchain.probe(HEADERS + CODES + Library(simd_functions(toolchain)).needed(body) + body + "\n"))
 
 
 def computed(name: str, *operands: Any) -> Any:

@@ -1,6 +1,7 @@
 """Shared variables, their cells, and the converters that make them."""
 
 import os
+import pickle
 import threading
 from typing import Any
 
@@ -209,3 +210,16 @@ def test_registered_constructors_are_called_for_their_class() -> None:
     assert shared(Euro(), name="m").name == shared_constructor(Euro(), name="m").name == "Euro m"
     with pytest.raises(DuplicateRegistrationError, match="Money has a constructor already"):
         shared_constructor.register(Money, of_money)
+
+
+@pytest.mark.parametrize("name", ["", 3, ["gpu"]])
+def test_device_that_is_no_name_is_refused(name: object) -> None:
+    with pytest.raises(GraphTypeError, match=r"shared: device must be the name of a device, such as 'gpu:1', or None"):
+        shared(1.5, device=name)  # type: ignore[arg-type]  # what the test is about
+
+
+def test_device_stays_with_the_cell() -> None:
+    w = shared(np.zeros(3), name="w", device="gpu:1")
+    assert w.clone().container.device == "gpu:1"
+    assert pickle.loads(pickle.dumps(w)).container.device == "gpu:1"
+    assert shared(np.zeros(3)).container.device is None

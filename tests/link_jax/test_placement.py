@@ -12,6 +12,7 @@ import pytest
 import treadle.tensor as tt
 from treadle.compile import function, get_mode
 from treadle.config import OptionValueError, config
+from treadle.graph import GraphValueError
 
 PROGRAM = """
 import jax
@@ -40,6 +41,14 @@ for value in (np.ones(3), jax.device_put(np.ones(3), cpus[1]), jax.device_put(np
         np.testing.assert_allclose(result, expected, rtol=1e-14)
 assert w.container.read().devices() == {cpus[2]}
 np.testing.assert_array_equal(w.get_value(), np.full(3, 6.0))
+
+v = shared(np.zeros(3), name="v", device="cpu:1")
+with config.change_flags(jax__device="cpu:3"):
+    by_variable = function([x], Out(x + v, borrow=True), updates={v: v + x}, mode="JAX")
+for _ in range(2):
+    assert by_variable(np.ones(3)).devices() == {cpus[1]}
+assert v.container.read().devices() == {cpus[1]}
+np.testing.assert_array_equal(v.get_value(), np.full(3, 2.0))
 
 with config.change_flags(jax__device="cpu:3"):
     by_option = function([x], Out(x * 2, borrow=True), mode="JAX")
@@ -75,3 +84,16 @@ def test_another_device_is_not_the_same_program() -> None:
     named = function([x], x * 3, mode=get_mode("JAX").clone(link_kwargs={"device": "cpu:0"}))
     np.testing.assert_array_equal(named(np.ones(2)), [3.0, 3.0])
     assert named.program is not function([x], x * 3, mode="JAX").program
+
+
+def test_shared_variables_and_the_mode_must_name_one_device() -> None:
+    x = tt.dvector("x")
+    v, w = tt.shared(np.ones(2), name="v", device="cpu"), tt.shared(np.ones(2), name="w", device="cpu:1")
+    with pytest.raises(GraphValueError, match=r"one device, got cpu for v, cpu:1 for w\. Name the same"):
+        function([x], x + v + w, mode="JAX")
+    zero = get_mode("JAX").clone(link_kwargs={"device": "cpu:0"})
+    with pytest.raises(GraphValueError, match="got cpu:1 for w, cpu:0 for the mode"):
+        function([x], x + w, mode=zero)
+    np.testing.assert_array_equal(function([x], x + v, mode=zero)(np.ones(2)), [2.0, 2.0])
+    w.container.device = "cpu:0"
+    np.testing.assert_array_equal(function([x], x + v + w, mode="JAX")(np.ones(2)), [3.0, 3.0])

@@ -75,14 +75,8 @@ from treadle.graph.ir.notation import Form, Infix, Operand, Precedence, Prefix
 from treadle.graph.ir.null_type import DisconnectedType, NullType
 from treadle.graph.ir.op import Op, static_op
 from treadle.graph.ir.plugins import PluginLoader
-from treadle.graph.ir.shared_variable import (
-    CONVERTERS,
-    Container,
-    SharedVariable,
-    shared,
-    shared_constructor,
-    tracing,
-)
+from treadle.graph.ir.shared_variable import Container, SharedVariable, tracing
+from treadle.graph.ir.sharing import CONVERTERS, shared, shared_constructor
 from treadle.graph.ir.test_values import compute_test_value, get_test_value, get_test_values, missing_test_message
 from treadle.graph.ir.thunk import ThunkType, is_thunk_type, made_thunk, prepare
 from treadle.graph.ir.type import HasDataType, HasShape, Type

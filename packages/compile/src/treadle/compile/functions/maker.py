@@ -127,7 +127,9 @@ class FunctionMaker:
         """The linker of the function: its text is in the cache key, and it links, keeps and loads the program."""
         if self._linker is None:
             with span("import"):
-                self._linker = self.mode.make_linker()
+                linker = self.mode.make_linker()
+            named = [(str(s), s.container.device) for s in self.specification.state() if s.container.device]
+            self._linker = linker.on_devices(named) if named else linker
         return self._linker
 
     @property

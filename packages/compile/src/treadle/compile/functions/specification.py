@@ -155,9 +155,12 @@ class Specification:
         Its expressions are those of this one, with the shared variables that these have.
         """
         cells = {
-            cell: Container(cell.type, value, strict=cell.strict, allow_downcast=cell.allow_downcast, name=cell.name)
+            cell: Container(
+                cell.type, value, strict=cell.strict, allow_downcast=cell.allow_downcast, name=cell.name,
+                device=cell.device,
+            )
             for cell, value in read_together(self.kept_cells()).items()
-        }
+        }  # fmt: skip
         twins = {
             s: type(s)(s.type, None, s.strict, s.allow_downcast, container=cells[s.container], name=s.name)
             for s in (*self.shared, *self.updated)

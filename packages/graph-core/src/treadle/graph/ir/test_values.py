@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from treadle.config import config, lazy_module
 from treadle.graph.diagnostics.failure import raise_node_error
 from treadle.graph.errors import GraphTypeError, TestValueError
-from treadle.graph.ir.shared_variable import CONVERTERS
+from treadle.graph.ir.sharing import CONVERTERS
 from treadle.graph.ir.thunk import made_thunk
 from treadle.graph.ir.variable import Constant, Variable
 

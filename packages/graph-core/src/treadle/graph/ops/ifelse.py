@@ -10,7 +10,7 @@ from treadle.graph.ir.arguments import as_count, as_flag
 from treadle.graph.ir.notation import Form
 from treadle.graph.ir.null_type import DisconnectedType
 from treadle.graph.ir.op import Op
-from treadle.graph.ir.shared_variable import CONVERTERS
+from treadle.graph.ir.sharing import CONVERTERS
 from treadle.graph.ir.thunk import is_thunk_type
 from treadle.graph.ir.type import HasShape, Type
 from treadle.graph.ir.variable import Variable

@@ -11,6 +11,7 @@ from treadle.graph import MethodNotDefinedError
 from treadle.link.vm.interface import ExportUnsupportedError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from treadle.graph import FunctionGraph
@@ -68,6 +69,17 @@ class ProgramLinker:
         if allow_gc is not None:
             new.allow_gc = allow_gc
         return new
+
+    def on_devices(self: _Self, named: Sequence[tuple[str, str]]) -> _Self:
+        """Return the linker for a function whose shared variables name devices; this one if programs run on the host.
+
+        Parameters
+        ----------
+        named
+            The names of the variables, each with that of its device.
+        """
+        del named
+        return self
 
     def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
         """Return a program for the graph.

@@ -6,10 +6,11 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from treadle.config import config
-from treadle.graph import GraphTypeError, as_flag
+from treadle.graph import GraphTypeError, GraphValueError, as_flag
 from treadle.tensor.linking.portable_linker import PortableLinker
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
     from treadle.graph import FunctionGraph
@@ -79,6 +80,21 @@ class DeviceLinker(PortableLinker):
             new._device = self._name(device)
         return new
 
+    def on_devices(self, named: Sequence[tuple[str, str]]) -> Self:
+        """Return the linker for a function whose shared variables name devices, which go before the option.
+
+        Raises
+        ------
+        GraphValueError
+            If they are not one device, or not that of the linker.
+        """
+        places = [*named, *([("the mode", self._device)] if self._device else [])]
+        if len({_numbered(str(name)) for _, name in places}) > 1:
+            said = ", ".join(f"{name} for {what}" for what, name in places)
+            msg = f"{type(self).__name__}: a function runs on one device, got {said}. Name the same device for all, or "
+            raise GraphValueError(msg + "none (`shared(device=)`, `container.device`, and the mode's link_kwargs).")
+        return self.clone(device=named[0][1]) if named and not self._device else self
+
     def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
         """Return a program for the graph, on the linker's device."""
         with self.placed():
@@ -96,3 +112,8 @@ class DeviceLinker(PortableLinker):
     def placed(self) -> AbstractContextManager[object]:
         """Return a context in which the option names the linker's device, as in `link` and `load`: rules may ask it."""
         return nullcontext() if self._device is None else config.change_flags(**{self.placement_option: self._device})
+
+
+def _numbered(name: str) -> str:
+    """Return a device's name with its number, which is 0 where none is given."""
+    return name if ":" in name else f"{name}:0"
