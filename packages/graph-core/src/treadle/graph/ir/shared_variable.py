@@ -16,7 +16,7 @@ from treadle.graph.ir.holding import let_go
 from treadle.graph.ir.variable import T_co, Variable, check_type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from treadle.graph.ir.type import Type
     from treadle.graph.ir.values import Value

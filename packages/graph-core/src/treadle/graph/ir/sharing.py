@@ -118,8 +118,8 @@ def _device_name(subject: str, name: object) -> str | None:
     """Return the name of a device, or None; anything else is an error of the subject."""
     if name is None or (isinstance(name, str) and name):
         return name
-    msg = f"{subject}: device must be the name of a device, such as 'gpu:1', or None, got {text_of(name)}. Give the name "
-    raise GraphTypeError(msg + "as the backend's option for it takes it.")
+    msg = f"{subject}: device must be the name of a device, such as 'gpu:1', or None, got {text_of(name)}. Give the "
+    raise GraphTypeError(msg + "name as the backend's option for it takes it.")
 
 
 def shared(
