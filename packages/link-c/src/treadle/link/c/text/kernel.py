@@ -274,7 +274,7 @@ class Kernel:
     def _size(self) -> int:
         """Return the bytes of an element, if all operations are on floats of one type that vectors have, else 0."""
         kinds = {o.dtype for o in self.expression.operations}
-        return {"float64": 8, "float32": 4}.get(*kinds, 0) if len(kinds) == 1 else 0
+        return next((n for dtype, n in (("float64", 8), ("float32", 4)) if kinds == {dtype}), 0)
 
     def _takes_whole_vectors(self, loop: _Loop, places: dict[int, str]) -> bool:
         """Whether a loop may go on to the end of the last vector, which spares the compiler a loop for what remains.
