@@ -503,6 +503,9 @@ class Expressions:
             arguments = self._common(node, arguments)
             if arguments[0].kind in COMPLEX:
                 return Apply(COMPLEX[arguments[0].kind], "compose", arguments)
+        if called is language.pick and len(arguments) == 3:
+            first, second = self._common(node, arguments[1:])
+            return Choice(first.kind, self.truth(node.args[0]), first, second, without_jump=True)
         if len(arguments) != 1:
             return None
         (x,) = self._common(node, arguments)

@@ -347,6 +347,11 @@ def total(v: np.ndarray) -> Any:
     return as_value(value_kind(v.dtype.name), result)
 
 
+def pick(test: Any, first: Any, second: Any) -> Any:
+    """Return one of two values, which are both computed: no processor has to foresee which."""
+    return first if test else second
+
+
 def bits(x: Any) -> Any:
     """Return the bits of a number of double precision as an int."""
     return _numpy().float64(x).view("int64")

@@ -156,6 +156,8 @@ class _Printer:
             return f"({x.operator}{' ' if x.operator == 'not' else ''}{self.text(x.operand)})"
         if isinstance(x, Logic):
             return f"({f' {x.operator} '.join(map(self.text, x.parts))})"
+        if isinstance(x, Choice) and x.without_jump:
+            return f"pick({', '.join(map(self.text, (x.test, x.first, x.second)))})"
         if isinstance(x, Choice):
             return f"({self.text(x.first)} if {self.text(x.test)} else {self.text(x.second)})"
         if isinstance(x, Convert):

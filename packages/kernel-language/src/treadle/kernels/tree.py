@@ -61,6 +61,8 @@ class Choice(Expression):
     test: Expression
     first: Expression
     second: Expression
+    # Whether both are computed, and taken without a jump.
+    without_jump: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -276,6 +276,15 @@ def _composed(code: str) -> Intrinsic:
     )  # fmt: skip
 
 
+def _pick(context: BaseContext, builder: ir.IRBuilder, signature: Signature, values: Sequence[ir.Value]) -> ir.Value:
+    """Select one of two values, without a jump: LLVM makes one of a selection that it thinks can be foreseen."""
+    del context, signature
+    chosen = builder.select(*values)
+    if isinstance(chosen, ir.Instruction):
+        chosen.set_metadata("unpredictable", builder.module.add_metadata([]))
+    return chosen
+
+
 def _complex_times(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
     """Multiply complex numbers, or a complex number by a real one."""
     (ar, ai), b = _parts(builder, args[0]), args[1]
@@ -545,8 +554,7 @@ _SINGLE: dict[str, Callable[[], Intrinsic | float]] = {
     "python_ends": lambda: _primitive(_python_ends, types.int64, types.int64),
     "run_loop": lambda: _primitive(_run_loop, types.none, *[types.int64] * 5),
     "run_function": lambda: _primitive(_run_function, types.int64, *[types.int64] * 2),
-    # Selects one of two values, without a branch.
-    "pick": lambda: _primitive(lambda context, b, sig, args: b.select(*args), None, types.boolean, None, None),
+    "pick": lambda: _primitive(_pick, None, types.boolean, None, None),
     # Multiply or divide a complex number by a complex number, or by a real one of the same precision.
     "times": lambda: _typed(lambda context, a, b: (a(a, b), _complex_times), 2),
     "over": lambda: _typed(lambda context, a, b: (a(a, b), _complex_over), 2),

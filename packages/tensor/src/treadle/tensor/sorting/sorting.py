@@ -52,6 +52,11 @@ class _Ordering(AlongAxis):
         return kind
 
 
+def _sorted(x: np.ndarray, axis: int) -> np.ndarray:
+    """Sort with NumPy, whose fast way is wrong for float16 with NaN on some processors (see `treadle.kernels`)."""
+    return np.sort(x, axis=axis, kind="stable" if x.dtype == np.float16 else None)
+
+
 @static_op
 class Sort(_Ordering):
     """The elements in ascending order along an axis, NaN last.
@@ -74,7 +79,7 @@ class Sort(_Ordering):
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Sort with NumPy."""
-        output_storage[0][0] = np.sort(inputs[0], axis=self.axis)
+        output_storage[0][0] = _sorted(inputs[0], self.axis)
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Put the cotangent back where the elements came from."""
@@ -147,7 +152,11 @@ class OrderStatistics(_Ordering):
         if positions.size and not (positions.min() >= 0 and positions.max() < n):
             msg = f"{self}: positions {positions} are out of range for {n} elements. They run from 0 to {n - 1}."
             raise IndexError(msg)
-        parted = np.partition(x, positions, axis=self.axis) if positions.size else x
+        parted = x
+        if positions.size and x.dtype == np.float16:
+            parted = _sorted(x, self.axis)
+        elif positions.size:
+            parted = np.partition(x, positions, axis=self.axis)
         output_storage[0][0] = np.take(parted, positions, axis=self.axis)
 
     def decompose(self, *inputs: Variable) -> Sequence[Variable]:
