@@ -35,6 +35,39 @@ def test_a_result_lies_where_one_lay_that_is_gone_and_nowhere_else(link: Link) -
     np.testing.assert_array_equal(second, 4.0)
 
 
+def test_join_of_joins_takes_the_memory_of_its_result_only(link: Link) -> None:
+    x = tt.dmatrix("x")
+    row = tt.concatenate([x[:2], x, x[:1] * 2], axis=0)
+    program = link([x], [tt.concatenate([row, row[:, :3], row], axis=1), tt.concatenate([x, tt.concatenate([x, x])])])
+    value = np.random.default_rng(0).normal(size=(700, LEAST_BYTES // 5000))
+    joined = np.concatenate([value[:2], value, value[:1] * 2])
+    before = POOL.made + POOL.reused
+    wide, high = program(value)
+    np.testing.assert_array_equal(wide, np.concatenate([joined, joined[:, :3], joined], axis=1))
+    np.testing.assert_array_equal(high, np.concatenate([value] * 3))
+    # `row` is read twice, so it has memory too.
+    assert POOL.made + POOL.reused == before + 3
+
+
+def test_joins_of_joins_in_branches_and_loops(link: Link) -> None:
+    x, y, n = tt.dmatrix("x"), tt.fmatrix("y"), tt.lscalar("n")
+    inner = tt.concatenate([x, tt.tanh(x)], axis=0)
+    chosen = tt.ifelse(n > 1, tt.concatenate([inner, inner * 2], axis=1), tt.concatenate([inner, inner], axis=1))
+    mixed = tt.concatenate([tt.concatenate([y, y + 1], axis=1), tt.concatenate([x, x], axis=1)], axis=0)
+    looped = tt.fori_loop(0, n, lambda i, c: tt.concatenate([tt.concatenate([c[:1], c[2:]]), c[1:2] + i]), x)
+    program = link([x, y, n], [chosen, mixed, looped])
+    a, b = np.random.default_rng(1).normal(size=(3, 4)), np.ones((2, 4), "float32")
+    both = np.concatenate([a, np.tanh(a)])
+    for count in (0, 1, 2, 5):
+        first, second, third = program(a, b, np.array(count))
+        np.testing.assert_allclose(first, np.concatenate([both, both * (2 if count > 1 else 1)], axis=1), rtol=1e-14)
+        np.testing.assert_array_equal(second, np.concatenate([np.hstack([b, b + 1]), np.hstack([a, a])]))
+        expected = a
+        for i in range(count):
+            expected = np.concatenate([expected[:1], expected[2:], expected[1:2] + i])
+        np.testing.assert_array_equal(third, expected)
+
+
 def test_small_results_are_left_to_the_c_library(link: Link) -> None:
     x = tt.dvector("x")
     program = link([x], [x + 1.0])

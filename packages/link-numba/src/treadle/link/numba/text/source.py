@@ -78,7 +78,9 @@ class _Blocks:
     ) -> None:
         self.writer = writer
         self._rule = rule
+        self._fgraph = fgraph
         self.branching = Branching.of(fgraph)
+        self._home = {node: block for block in self.branching.blocks for node in block.nodes}
         self.last = self.branching.last_uses(self.branching.linear(), fgraph.outputs)
         self._open = [_Text(writer.lines, {})]
         self._branches: dict[Block, tuple[list[list[str]], list[Value]]] = {}
@@ -89,6 +91,18 @@ class _Blocks:
 
     def write(self) -> None:
         """Write all nodes."""
+        around, self.writer.reader_of = self.writer.reader_of, self._reader_of
+        self._write_nodes()
+        self.writer.reader_of = around
+
+    def _reader_of(self, var: Variable) -> Apply | None:
+        readers = {reader for reader, _ in self._fgraph.get_clients(var)}
+        if len(readers) != 1 or var.owner is None:
+            return None
+        (reader,) = readers
+        return reader if reader in self._home and self._home[reader] is self._home[var.owner] else None
+
+    def _write_nodes(self) -> None:
         stack: list[Block | tuple[Apply | Block, bool]] = [
             (node, False) for node in reversed(self.branching.root.nodes)
         ]

@@ -80,6 +80,22 @@ class ArrayValue:
         return len(self.dims)
 
 
+@dataclass(frozen=True, slots=True)
+class JoinedValue(ArrayValue):
+    """A join that has no memory of its own, since the join that alone reads it writes its parts.
+
+    Attributes
+    ----------
+    axis
+        The dimension along which the parts are joined.
+    parts
+        The parts, whose buffers are its `slots`.
+    """
+
+    axis: int = 0
+    parts: tuple[ArrayValue, ...] = ()
+
+
 Value = ScalarValue | ArrayValue
 
 

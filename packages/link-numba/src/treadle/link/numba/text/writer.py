@@ -56,6 +56,8 @@ class GraphWriter:
         In a loop, the statements before it, which read inputs and constants; otherwise None.
     is_shared
         Whether loops are shared among threads.
+    reader_of
+        Returns the node that alone reads a variable, if it runs whenever the variable is computed; otherwise None.
     statements
         Returns the statements of a graph in this one, cut into parts.
     """
@@ -78,6 +80,7 @@ class GraphWriter:
         self.overwritten: set[int] = set()
         self.places: dict[Variable, Callable[[Sequence[str]], ArrayValue]] = {}
         self.head: list[str] | None = None
+        self.reader_of: Callable[[Variable], Apply | None] = lambda _: None
         self.statements = statements
         self.is_shared = bool(config.numba__parallel) and sys.platform != "win32"
         self._names = 0
