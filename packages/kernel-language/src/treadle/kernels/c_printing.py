@@ -13,6 +13,7 @@ from treadle.kernels.tree import (
     Assign,
     Binary,
     Call,
+    CallExternal,
     CallRoutine,
     Choice,
     Convert,
@@ -30,6 +31,7 @@ from treadle.kernels.tree import (
     Specialised,
     Statement,
     Store,
+    Table,
     Unary,
     Variable,
     While,
@@ -115,6 +117,13 @@ def value_type(kind: str) -> str:
     return "int" if kind == "bool" else stored_type(kind)
 
 
+def _passed_type(kind: str) -> str:
+    """Return the C type of what a compiled function takes or returns."""
+    if is_pointer(kind):
+        return value_type(kind)
+    return "_Bool" if kind == "bool" else stored_type(kind)
+
+
 def _named(name: str) -> str:
     """Return the C name of a variable."""
     return f"{name}_" if name in _KEYWORDS else name
@@ -128,12 +137,13 @@ def c_name(kernel: Specialised) -> str:
 def c_text(kernel: Specialised) -> str:
     """Return the definition of a kernel's C function; those of kernels that it calls come before it.
 
-    Addresses of routines of libraries are further parameters (``void *``), ordered as `Specialised.routines`.
+    Addresses of what is compiled elsewhere are further parameters (``void *``): those of `Specialised.routines`, then
+    those of `Specialised.externals`.
     """
     parameters = [
         f"{value_type(p.kind)}{'restrict ' if is_pointer(p.kind) else ' '}{_named(p.name)}" for p in kernel.parameters
     ]
-    parameters += [f"void *{r.library}_{r.name}" for r in kernel.routines]
+    parameters += [f"void *{name}" for name in _hidden(kernel)]
     head = f"{value_type(kernel.result)} {c_name(kernel)}({', '.join(parameters)})"
     printer = _Printer(kernel)
     body = printer.block(kernel.body, 1)
@@ -142,6 +152,12 @@ def c_text(kernel: Specialised) -> str:
     if printer.contracts:
         how, start = "static tr_k_contracting ", ["  tr_k_contract", *start]
     return "\n".join([f"/* {kernel.where} */", f"{how}{head} {{", *start, *body, "}", ""])
+
+
+def _hidden(kernel: Specialised) -> list[str]:
+    """Return the names of the parameters that addresses are passed by."""
+    routines = [f"{r.library}_{r.name}" for r in kernel.routines]
+    return [*routines, *(f"external_{e.name}" for e in kernel.externals)]
 
 
 class _Printer:
@@ -260,7 +276,7 @@ class _Printer:
             return f"tr_f32_to_f16({text})"
         return text if stored_type(dtype) == value_type(value.kind) else f"({stored_type(dtype)})({text})"
 
-    def text(self, x: Expression) -> str:
+    def text(self, x: Expression) -> str:  # noqa: C901 - one case for each kind of expressions
         """Return the C text of an expression, in parentheses where operators around may bind closer."""
         if isinstance(x, Literal):
             return _literal(x)
@@ -286,10 +302,19 @@ class _Printer:
         if isinstance(x, Convert):
             return f"({value_type(x.kind)})({self.text(x.operand)})"
         if isinstance(x, Call):
-            routines = [f"{r.library}_{r.name}" for r in x.kernel.routines]
-            return f"{c_name(x.kernel)}({', '.join([*map(self.text, x.arguments), *routines])})"
+            return f"{c_name(x.kernel)}({', '.join([*map(self.text, x.arguments), *_hidden(x.kernel)])})"
+        if isinstance(x, CallExternal):
+            return self._external(x)
+        if isinstance(x, Table):
+            return f"(({value_type(x.kind)})external_{x.table.name})"
         assert isinstance(x, Apply)
         return self._function(x)
+
+    def _external(self, x: CallExternal) -> str:
+        kinds = ", ".join(map(_passed_type, x.function.takes)) or "void"
+        result = _passed_type(x.function.result) if x.function.result else "void"
+        called = f"(({result} (*)({kinds}))external_{x.function.name})({', '.join(map(self.text, x.arguments))})"
+        return called if x.kind == "none" or result == value_type(x.kind) else f"({value_type(x.kind)}){called}"
 
     def bare(self, x: Expression) -> str:
         """Return the text of an expression without parentheses around all of it."""
@@ -329,6 +354,8 @@ class _Printer:
         if name in {"quotient", "remainder"}:
             left, right = map(self.text, x.arguments)
             return f"({left} {'/' if name == 'quotient' else '%'} {right})"
+        if name == "address":
+            return f"(int64_t){arguments}"
         single = "f" if x.kind in {"float32", "complex64"} else ""
         if name in {"real", "imag"}:
             return f"(__{name}__ {arguments})"

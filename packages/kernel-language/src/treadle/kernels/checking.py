@@ -7,13 +7,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from treadle.kernels import language
-from treadle.kernels.expressions import Expressions, Unknown
+from treadle.kernels.calls import Calls
+from treadle.kernels.expressions import Unknown
 from treadle.kernels.kinds import SIZES, WEAK, is_pointer, is_vector, real_dtype, shown, value_kind
 from treadle.kernels.language import ELEMENTS
 from treadle.kernels.tree import (
     Apply,
     Assign,
     Call,
+    CallExternal,
     CallRoutine,
     Do,
     Expression,
@@ -34,6 +36,7 @@ from treadle.kernels.tree import (
 
 if TYPE_CHECKING:
     from treadle.kernels.definition import Argument
+    from treadle.kernels.externals import External
 
 _HOW = (language.independent, language.unrolled, language.shared)
 _LIBRARIES = (language.lapack, language.blas, language.numpy)
@@ -45,7 +48,7 @@ _SELECTS = {"gees": "21", "gges": "32"}
 _PLAIN: Mapping[object, str] = {int: "int64", float: "float64", bool: "bool"}
 
 
-class Checker(Expressions):
+class Checker(Calls):
     """Checks and types a kernel for certain dtypes and static values."""
 
     def specialised(self, name: str, parameters: Sequence[Parameter], arguments: Sequence[Argument]) -> Specialised:
@@ -64,9 +67,19 @@ class Checker(Expressions):
             body=body,
             kernels=list(dict.fromkeys(self.kernels)),
             routines=list(dict.fromkeys([*self.routines, *(r for k in self.kernels for r in k.routines)])),
+            externals=self._externals(tree),
             inline=self.kernel.inline,
             where=self.kernel.where,
         )
+
+    def _externals(self, tree: ast.FunctionDef) -> list[External]:
+        """Return what is compiled elsewhere, that of kernels that it calls included."""
+        found = list(dict.fromkeys([*self.externals, *(e for k in self.kernels for e in k.externals)]))
+        names = [each.name for each in found]
+        for name in names:
+            if names.count(name) > 1:
+                raise self.error(tree, f"two functions or tables are named {name}", "Give each a name of its own")
+        return found
 
     def _result(self, tree: ast.FunctionDef) -> str:
         kind = self.annotated(tree.returns)
@@ -115,8 +128,8 @@ class Checker(Expressions):
             return []
         if self._is_routine(value):
             return [self._call_routine(value, None)]
-        call = self.expression(value)
-        if not isinstance(call, Call):
+        call = self.external_call(value) or self.expression(value)
+        if not isinstance(call, Call | CallExternal):
             raise self.error(node, "its value is not used", "Call a kernel or a routine, or assign the value")
         return [Do(call)]
 

@@ -12,6 +12,7 @@ from typing import Any, TypeVar, overload
 from treadle.config import new_lock
 from treadle.kernels.checking import Checker
 from treadle.kernels.errors import KernelError
+from treadle.kernels.externals import External
 from treadle.kernels.interpretation import run
 from treadle.kernels.kinds import SHORT, value_kind
 from treadle.kernels.language import ARRAYS, ELEMENTS, Pointer
@@ -218,9 +219,12 @@ def _static_text(name: str, value: object) -> str:
         return f"{name}{value}"
     if isinstance(value, str) and value.isidentifier():
         return f"{name}_{value}"
-    if isinstance(value, Kernel):
+    if isinstance(value, Kernel | External):
         return f"{name}_{value.name}"
-    msg = f"kernel: static parameter {name} is {value!r}. Use a bool, an int that is not negative, a word, or a kernel."
+    msg = (
+        f"kernel: static parameter {name} is {value!r}. Use a bool, an int that is not negative, a word, a kernel, or "
+        "what external declares."
+    )
     raise KernelError(msg)
 
 

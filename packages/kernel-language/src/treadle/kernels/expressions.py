@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from treadle.kernels import language
 from treadle.kernels.errors import KernelError
+from treadle.kernels.externals import External, ExternalTable
 from treadle.kernels.kinds import (
-    COMPLEX,
     FLOATS,
     INTEGERS,
     REAL,
@@ -25,17 +25,15 @@ from treadle.kernels.language import Status
 from treadle.kernels.tree import (
     Apply,
     Binary,
-    Call,
     Choice,
-    Convert,
     Expression,
     Literal,
     Load,
-    Local,
     Logic,
     Moved,
     Routine,
     Specialised,
+    Table,
     Unary,
     Variable,
 )
@@ -54,16 +52,6 @@ _OF_FLOATS = {"+", "-", "*", "/"}
 _OF_BITS = {"&", "|", "^"}
 _SHIFTS = {"<<", ">>"}
 _STATIC = (language.is_complex, language.is_floating, language.itemsize, language.epsilon)
-_REAL_FUNCTIONS = {
-    getattr(language, name): (name, count)
-    for count, names in (
-        (1, "sqrt floor ceil trunc rint exp expm1 log log1p log2 sin cos tan tanh atan"),
-        (2, "power hypot atan2 copysign"),
-    )
-    for name in names.split()
-}
-# Functions that begin with a type, and how many arguments they take.
-_OF_TYPES = {language.lanes: 1, language.filled: 2}
 _BUILTINS = {"abs": abs, "bool": bool, "float": float, "int": int, "len": len, "max": max, "min": min, "range": range}
 
 
@@ -89,8 +77,8 @@ class Expressions:
         Variables that have a value here, and how many loops there are around.
     loops, steps
         The names of all loops' numbers, and those of loops around.
-    kernels, routines
-        What it calls.
+    kernels, routines, externals
+        What it calls, and the tables that it reads.
     """
 
     def __init__(
@@ -115,6 +103,7 @@ class Expressions:
         self.registers: dict[str, tuple[str, int]] = {}
         self.kernels: list[Specialised] = []
         self.routines: list[Routine] = []
+        self.externals: list[External] = []
         self.result = ""
         self._returned = False
 
@@ -267,6 +256,8 @@ class Expressions:
                 node, f"the language has no {type(node).__name__}", "Use numbers, variables, elements, calls"
             )
         found: Expression = maker(node)
+        if found.kind == "none":
+            raise self.error(node, "it returns nothing", "Call it in a line of its own")
         return found
 
     def _of_name(self, node: ast.Name) -> Expression:
@@ -283,6 +274,10 @@ class Expressions:
             return Variable(self.variables[name], name)
         if name in self.loops:
             raise self.error(node, f"{name} is the number of a loop that has ended", "Keep it in a variable")
+        table = self.static.get(name, self.named(node))
+        if isinstance(table, ExternalTable):
+            self.externals.append(table)
+            return Table(f"*{table.dtype}", table)
         raise self.error(node, f"{name} is not known", "Use parameters, variables, numbers of the module, kernels")
 
     def _of_binop(self, node: ast.BinOp) -> Expression:
@@ -417,172 +412,3 @@ class Expressions:
         if node.attr == "pointer" and self.ranks.get(name, 0) > 0:
             return Variable(self.parameters[name], name)
         raise self.error(node, "an attribute", "Arrays have x.shape, x.strides and x.pointer")
-
-    # Calls
-
-    def _of_call(self, node: ast.Call) -> Expression:
-        called = self.named(node.func)
-        if isinstance(node.func, ast.Name) and node.func.id in self.static:
-            called = self.static[node.func.id]
-        if isinstance(called, type(self.kernel)):
-            return self._of_kernel(node, called)
-        if node.keywords:
-            raise self.error(node, "arguments by name", "Only static parameters of kernels are passed by name")
-        of = node.args[0].id if len(node.args) == 1 and isinstance(node.args[0], ast.Name) else ""
-        if called is len and self.ranks.get(of, 0) > 0:
-            return Variable("int64", f"{of}_n0")
-        if called is language.local and len(node.args) == 2:
-            count = self.statically(node.args[1])
-            if isinstance(count, int) and count > 0:
-                return Local(f"*{self.dtype(node.args[0])}", count)
-            raise self.error(node, "room for a number of elements that is not known", "Use a constant or static number")
-        if called is language.convert and len(node.args) == 2:
-            return self._converted(node, value_kind(self.dtype(node.args[0])), self.expression(node.args[1]))
-        if called in _OF_TYPES and len(node.args) == _OF_TYPES[called]:
-            return self._of_type(node, called)
-        arguments = [self.expression(a) for a in node.args]
-        found = self._of_function(node, called, arguments) or self._of_vectors(node, called, arguments)
-        if found is None:
-            raise self.error(node, "a call of something else", "Call kernels and functions of treadle.kernels.language")
-        return found
-
-    def _of_function(self, node: ast.Call, called: Any, arguments: list[Expression]) -> Expression | None:
-        count = len(arguments)
-        if called in _REAL_FUNCTIONS and count == _REAL_FUNCTIONS[called][1]:
-            arguments = self._common(node, arguments)
-            if arguments[0].kind in FLOATS:
-                return Apply(arguments[0].kind, _REAL_FUNCTIONS[called][0], arguments)
-            raise self.error(node, f"a function of real numbers, got {shown(arguments[0].kind)}", "Convert it")
-        kinds = {int: "int64", float: "float64", language.uint64: "uint64", language.float32: "float32"}
-        if called in kinds and count == 1:
-            return self._converted(node, kinds[called], arguments[0])
-        if called in (min, max) and count >= 2:
-            arguments = self._common(node, arguments)
-            if arguments[0].kind in INTEGERS:
-                first = arguments[0]
-                for other in arguments[1:]:
-                    first = Apply(first.kind, called.__name__, [first, other])
-                return first
-            raise self.error(node, "min and max of other numbers than integers", "Compare them: NaN needs a decision")
-        if called in (language.quotient, language.remainder) and count == 2:
-            arguments = [self.fitted(node, a, "int64") for a in arguments]
-            return Apply("int64", called.__name__, arguments)
-        return self._of_number(node, called, arguments)
-
-    def lane_dtype(self, node: ast.AST, dtype: str) -> str:
-        """Return a dtype that there are vectors of."""
-        if dtype in REAL or dtype in {"bool", "float16"}:
-            raise self.error(node, f"vectors of {dtype}", "Use integers, float32 or float64")
-        return dtype
-
-    def _of_type(self, node: ast.Call, called: Any) -> Expression:
-        dtype = self.lane_dtype(node, self.dtype(node.args[0]))
-        if called is language.lanes:
-            return Apply("int64", "lanes", [Literal("char", dtype)])
-        return Apply(f"[{dtype}]", "filled", [self.fitted(node, self.expression(node.args[1]), value_kind(dtype))])
-
-    def _of_vectors(self, node: ast.Call, called: Any, arguments: list[Expression]) -> Expression | None:
-        kinds = [a.kind for a in arguments]
-        if called is language.team and len(kinds) == 1:
-            return Apply("int64", "team", [self.fitted(node, arguments[0], "int64")])
-        if called is language.vector and len(kinds) == 1 and is_pointer(kinds[0]):
-            return Apply(f"[{self.lane_dtype(node, kinds[0][1:])}]", "vector", arguments)
-        if not kinds or not is_vector(kinds[0]):
-            return None
-        if called is language.fused and len(kinds) == 3 and len(set(kinds)) == 1:
-            return Apply(kinds[0], "fused", arguments)
-        if called is language.first and len(kinds) == 2:
-            return Apply(kinds[0], "first", [arguments[0], self.fitted(node, arguments[1], "int64")])
-        if called is language.total and len(kinds) == 1:
-            return Apply(value_kind(kinds[0][1:-1]), "total", arguments)
-        return None
-
-    def _of_number(self, node: ast.Call, called: Any, arguments: list[Expression]) -> Expression | None:
-        """Return a call of a function of numbers of any kind."""
-        if called is language.compose and len(arguments) == 2:
-            arguments = self._common(node, arguments)
-            if arguments[0].kind in COMPLEX:
-                return Apply(COMPLEX[arguments[0].kind], "compose", arguments)
-        if called is language.pick and len(arguments) == 3:
-            first, second = self._common(node, arguments[1:])
-            return Choice(first.kind, self.truth(node.args[0]), first, second, without_jump=True)
-        if len(arguments) != 1:
-            return None
-        (x,) = self._common(node, arguments)
-        if called is language.bits and x.kind == "float64":
-            return Apply("int64", "bits", [x])
-        if called is language.from_bits and x.kind in INTEGERS:
-            return Apply("float64", "from_bits", [x])
-        if called is abs and x.kind in {"int64", *FLOATS}:
-            return Apply(x.kind, "abs", [x])
-        if called is abs and x.kind in REAL:
-            return Apply(REAL[x.kind], "hypot", [Apply(REAL[x.kind], part, [x]) for part in ("real", "imag")])
-        if called is language.isnan and x.kind in FLOATS:
-            return Binary("bool", "!=", x, x)
-        if called in (language.real, language.imag, language.conj):
-            if x.kind in REAL:
-                return Apply(x.kind if called is language.conj else REAL[x.kind], called.__name__, [x])
-            if x.kind in FLOATS and called is not language.imag:
-                return x
-        return None
-
-    def _converted(self, node: ast.AST, kind: str, x: Expression) -> Expression:
-        if x.kind in WEAK:
-            if kind in INTEGERS and x.kind == "float" and isinstance(x, Literal):
-                return Literal(kind, int(x.value))
-            if kind == "bool" and isinstance(x, Literal):
-                return Literal(kind, bool(x.value))
-            return self.fitted(node, x, kind)
-        if x.kind == kind:
-            return x
-        numbers = {*INTEGERS, *FLOATS, "bool"}
-        if kind in REAL and x.kind in numbers:
-            re = self._converted(node, REAL[kind], x)
-            return Apply(kind, "compose", [re, Literal(re.kind, 0.0)])
-        if kind in REAL and x.kind in REAL:
-            parts = [self._converted(node, REAL[kind], Apply(REAL[x.kind], part, [x])) for part in ("real", "imag")]
-            return Apply(kind, "compose", parts)
-        if kind == "bool" and x.kind in numbers:
-            return Binary("bool", "!=", x, self.fitted(node, Literal("int", 0), x.kind))
-        if x.kind not in numbers or (kind == "uint64" and x.kind in FLOATS):
-            raise self.error(node, f"{shown(x.kind)} as {shown(kind)}", "Use real, imag, or a conversion to int first")
-        return Convert(kind, x)
-
-    def _passed(self, node: ast.expr) -> Any:
-        """Return the value of a static argument, which may be a kernel."""
-        known = self.statically(node)
-        if isinstance(known, Unknown) and isinstance(node, ast.Name):
-            named = self.static.get(node.id, self.named(node))
-            known = named if isinstance(named, type(self.kernel)) else known
-        return known
-
-    def _of_kernel(self, node: ast.Call, called: Kernel) -> Expression:
-        arguments: list[Expression] = []
-        given: list[tuple[str, int]] = []
-        declared = called.declared()
-        for at, part in enumerate(node.args):
-            rank = self.ranks.get(part.id, 0) if isinstance(part, ast.Name) else 0
-            if isinstance(part, ast.Name) and rank > 0:
-                kind = self.parameters[part.id]
-                given.append((kind[1:], rank))
-                arguments.append(Variable(kind, part.id))
-                arguments += [Variable("int64", f"{part.id}_{p}{d}") for p in "ns" for d in range(rank)]
-                continue
-            value = self.expression(part)
-            if value.kind in WEAK:
-                wanted = declared[at] if at < len(declared) else None
-                kind = value_kind(wanted.dtype) if wanted is not None and not wanted.free else ""
-                (value,) = [self.fitted(part, value, kind)] if kind else self._common(part, [value])
-            given.append((value.kind.removeprefix("*"), -1 if is_pointer(value.kind) else 0))
-            arguments.append(value)
-        static = {}
-        for keyword in node.keywords:
-            known = self._passed(keyword.value)
-            if keyword.arg is None or isinstance(known, Unknown):
-                raise self.error(node, f"{keyword.arg} is not known when the kernel is compiled", "Pass a constant")
-            static[keyword.arg] = known
-        if called is self.kernel:
-            raise self.error(node, "a kernel calls itself", "Use a loop")
-        version = called.specialised(given, static)
-        self.kernels.append(version)
-        return Call(version.result, version, arguments)

@@ -37,9 +37,10 @@ class Status(IntEnum):
     MEMORY = 4
     MATRIX = 6
     TOO_LONG = 8
+    PARAMETER = 9
 
 
-OK, SHAPE, INDEX, VALUE, MEMORY, MATRIX, TOO_LONG = Status
+OK, SHAPE, INDEX, VALUE, MEMORY, MATRIX, TOO_LONG, PARAMETER = Status
 
 
 class Number:
@@ -270,6 +271,12 @@ def local(kind: Any, count: int) -> Pointer[Any]:
 
 def _dtype(kind: Any) -> str:
     return ELEMENTS.get(kind, "") or str(kind)
+
+
+def address(pointer: Pointer[Any]) -> Any:
+    """Return the address of a pointer's element as an int, for structures that compiled functions read."""
+    elements = pointer.elements
+    return as_value("int64", elements.ctypes.data + pointer.start * elements.itemsize)
 
 
 def independent(steps: range, at_once: int = 0) -> range:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
+from treadle.kernels.externals import External
 from treadle.kernels.kinds import COMPLEX, REAL, SIZES, is_pointer, is_vector
 from treadle.kernels.language import Status
 from treadle.kernels.tree import (
@@ -17,6 +18,7 @@ from treadle.kernels.tree import (
     Assign,
     Binary,
     Call,
+    CallExternal,
     CallRoutine,
     Choice,
     Convert,
@@ -34,6 +36,7 @@ from treadle.kernels.tree import (
     Specialised,
     Statement,
     Store,
+    Table,
     Unary,
     Variable,
     While,
@@ -66,6 +69,11 @@ def value_code(kind: str) -> str:
 def numba_name(name: str) -> str:
     """Return the name of a variable, which is none of the backend's own."""
     return f"v_{name}"
+
+
+def external_name(external: External) -> str:
+    """Return the name of the parameter by which an address is passed, as an int."""
+    return f"x_{external.name}"
 
 
 def numba_lines(kernel: Specialised, name_of: Callable[[Specialised], str]) -> list[str]:
@@ -163,12 +171,26 @@ class _Printer:
         if isinstance(x, Convert):
             return f"{value_code(x.kind)}({self.text(x.operand)})"
         if isinstance(x, Call):
-            return f"{self.name_of(x.kernel)}({', '.join(map(self.text, x.arguments))})"
+            hidden = map(external_name, x.kernel.externals)
+            return f"{self.name_of(x.kernel)}({', '.join([*map(self.text, x.arguments), *hidden])})"
+        if isinstance(x, CallExternal):
+            return self._external(x)
+        if isinstance(x, Table):
+            return f"as_{memory_code(x.table.dtype)}({external_name(x.table)})"
         assert isinstance(x, Apply)
         if x.function in _OF_VECTORS:
             return self._of_vectors(x)
         arguments = ", ".join(map(self.text, x.arguments))
         return f"{_function(x)}({arguments})"
+
+    def _external(self, x: CallExternal) -> str:
+        takes, result, arguments = "", _passed_code(x.function.result), []
+        for kind, argument in zip(x.function.takes, x.arguments, strict=True):
+            code, text = _passed_code(kind), self.text(argument)
+            takes += code
+            arguments.append(text if code == "p" or code == value_code(argument.kind) else f"{code}({text})")
+        call = f"call_{takes}_{result}({', '.join([external_name(x.function), *arguments])})"
+        return call if result == "none" or result == value_code(x.kind) else f"{value_code(x.kind)}({call})"
 
     def _of_vectors(self, x: Apply) -> str:
         if x.function == "team":
@@ -189,6 +211,8 @@ def _function(x: Apply) -> str:
     name, code = x.function, value_code(x.kind)
     if name in {"min", "max", "quotient", "remainder"}:
         return name
+    if name == "address":
+        return f"place_{memory_code(x.arguments[0].kind[1:])}"
     if name == "bits":
         return "bits_f8_i8"
     if name == "from_bits":
@@ -202,6 +226,13 @@ def _function(x: Apply) -> str:
     if name == "compose":
         return f"compose_{value_code(REAL[x.kind])}"
     return _INSTRUCTIONS.get(name) or f"libm_{_LIBM.get(name, name)}_{code}"
+
+
+def _passed_code(kind: str) -> str:
+    """Return the code of what a compiled function takes or returns."""
+    if is_pointer(kind):
+        return "p"
+    return "none" if not kind else "b1" if kind == "bool" else memory_code(kind)
 
 
 def _passed(x: Literal) -> str:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from treadle.kernels.externals import External, ExternalFunction, ExternalTable
 
 # A kind is a kind of values (see `treadle.kernels.kinds`), or ``*float64`` for a pointer to such elements.
 
@@ -112,6 +116,21 @@ class Call(Expression):
 
 
 @dataclass(frozen=True, slots=True)
+class CallExternal(Expression):
+    """A call of a compiled function, of kind ``none`` if it returns nothing."""
+
+    function: ExternalFunction
+    arguments: Sequence[Expression]
+
+
+@dataclass(frozen=True, slots=True)
+class Table(Expression):
+    """A pointer to the elements of a table that is compiled elsewhere."""
+
+    table: ExternalTable
+
+
+@dataclass(frozen=True, slots=True)
 class Routine:
     """A routine of LAPACK, BLAS or NumPy as a kernel calls it."""
 
@@ -157,7 +176,7 @@ class CallRoutine(Statement):
 
 @dataclass(frozen=True, slots=True)
 class Do(Statement):
-    """A kernel is called, and its result is not used."""
+    """A kernel or a compiled function is called, and its result is not used."""
 
     call: Expression
 
@@ -230,9 +249,10 @@ class Specialised:
     # Local variables and their kinds, but for the numbers of loops.
     variables: dict[str, str]
     body: Sequence[Statement]
-    # Kernels that it calls, and routines, those that these call included.
+    # Kernels that it calls; routines, and what else is compiled elsewhere, that of these kernels included.
     kernels: Sequence[Specialised] = ()
     routines: Sequence[Routine] = field(default_factory=tuple)
+    externals: Sequence[External] = ()
     # Whether it becomes a part of its callers.
     inline: bool = False
     # Where it is defined, for comments.

@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from importlib import import_module, machinery, util
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from treadle.config import new_lock
 from treadle.link.c.errors import BackendUnavailableError
+
+if TYPE_CHECKING:
+    from treadle.kernels import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,27 @@ class CPointer:
             If the module or the function is missing, or has another signature.
         """
         return _POINTERS.find(self)
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalPointer(CPointer):
+    """What kernels use that is compiled elsewhere; its signature is not looked at."""
+
+    source: Source
+
+    def address(self) -> int:
+        """Return its address.
+
+        Raises
+        ------
+        BackendUnavailableError
+            If it is not there.
+        """
+        try:
+            return self.source.address()
+        except ImportError as error:
+            msg = f"c: {error}"
+            raise BackendUnavailableError(msg) from error
 
 
 class _Pointers:

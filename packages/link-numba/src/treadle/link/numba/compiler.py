@@ -27,7 +27,10 @@ from treadle.link.numba.text.unit import Unit
 
 CAPACITY = 4096
 # The modules that machine code depends on besides its text.
-_OWN = ("primitives.py", "routines/memory.py", "compiler.py", "text/emission.py", "text/translation.py")
+_OWN = (
+    "primitives.py", "routines/calls.py", "routines/memory.py", "compiler.py", "text/emission.py",
+    "text/lifetimes.py", "text/translation.py",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +63,7 @@ class UnitCompiler:
         """Return what compiled code depends on besides its source: versions, the processor, treadle's primitives."""
         if not self._stamp:
             folder = Path(__file__).parent
-            own = [
-                (folder / name).read_bytes()
-                for name in (
-                    "primitives.py",
-                    "routines/memory.py",
-                    "compiler.py",
-                    "text/emission.py",
-                    "text/lifetimes.py",
-                    "text/translation.py",
-                )
-            ]
+            own = [(folder / name).read_bytes() for name in _OWN]
             machine = repr(numba.core.registry.cpu_target.target_context.codegen().magic_tuple())
             versions = f"{numba.__version__} {llvmlite.__version__} {sys.version}"
             self._stamp = digest(versions, machine, VECTOR_MATH.stamp(), *own)

@@ -21,7 +21,7 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
 from treadle.config import new_lock
-from treadle.link.numba.routines import lanes, memory
+from treadle.link.numba.routines import calls, lanes, memory
 from treadle.link.numba.routines.externals import EXTERNALS
 from treadle.link.numba.routines.lapack import ROUTINES
 from treadle.link.numba.routines.numpy_sorts import SORTS
@@ -87,6 +87,13 @@ def _as_pointer(code: str) -> Intrinsic:
     kind = types.CPointer(TYPES[code])
     return _primitive(
         lambda context, builder, sig, args: builder.inttoptr(args[0], context.get_value_type(kind)), kind, types.int64
+    )
+
+
+def _place(code: str) -> Intrinsic:
+    """The address of a pointer's element."""
+    return _primitive(
+        lambda context, builder, sig, args: builder.ptrtoint(args[0], _WORD), types.int64, types.CPointer(TYPES[code])
     )
 
 
@@ -245,20 +252,10 @@ def _external(family: str, name: str) -> Intrinsic:
     return _primitive(write, kinds.get(result, types.int64), *parameters)
 
 
-def _run_loop(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
-    """Call a ufunc's loop; arguments are its address and data, then the addresses of arrays, lengths and strides."""
-    kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t] * 4)
-    loop, data, *addresses = args
-    builder.call(
-        builder.inttoptr(loop, kind.as_pointer()), [builder.inttoptr(x, cgutils.voidptr_t) for x in (*addresses, data)]
-    )
-    return context.get_dummy_value()
-
-
-def _run_function(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
-    """Call a function of a word that returns a word, by its address."""
-    kind = ir.FunctionType(_WORD, [_WORD])
-    return builder.call(builder.inttoptr(args[0], kind.as_pointer()), [args[1]])
+def _called(takes: str, result: str) -> Intrinsic:
+    """A function at an address; see `calls.by_address`."""
+    write, returned, count = calls.by_address(takes, None if result == "none" else TYPES[result])
+    return _typed(lambda context, *kinds: (returned(*kinds), write), count)
 
 
 def _part(at: int, code: str) -> Intrinsic:
@@ -517,6 +514,8 @@ def _python_ends(context: BaseContext, builder: ir.IRBuilder, sig: Signature, ar
 _FAMILIES: dict[str, Callable[..., Intrinsic]] = {
     "as": _as_pointer,
     "shifted": _shifted,
+    "place": _place,
+    "call": _called,
     "explode": _explode,
     "room": _room,
     "wrap": _wrap,
@@ -552,8 +551,6 @@ _SINGLE: dict[str, Callable[[], Intrinsic | float]] = {
     "this_thread": lambda: _primitive(_this_thread, types.int64, types.int64),
     "seconds": lambda: _primitive(_seconds, types.float64, types.int64),
     "python_ends": lambda: _primitive(_python_ends, types.int64, types.int64),
-    "run_loop": lambda: _primitive(_run_loop, types.none, *[types.int64] * 5),
-    "run_function": lambda: _primitive(_run_function, types.int64, *[types.int64] * 2),
     "pick": lambda: _primitive(_pick, None, types.boolean, None, None),
     # Multiply or divide a complex number by a complex number, or by a real one of the same precision.
     "times": lambda: _typed(lambda context, a, b: (a(a, b), _complex_times), 2),

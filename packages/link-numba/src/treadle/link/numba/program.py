@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from treadle.graph import Constant, FunctionGraph, NodeError, NodeIndexError, NodeMemoryError, NodeValueError, Type
 from treadle.link.numba.interrupts import WATCH
 from treadle.link.numba.routines.ufunc_loops import Address
-from treadle.link.numba.status import ASSERTION, INDEX, INTERRUPT, MATRIX, MEMORY, OK, SHAPE, TOO_LONG, VALUE
+from treadle.link.numba.status import ASSERTION, INDEX, INTERRUPT, MATRIX, MEMORY, OK, PARAMETER, SHAPE, TOO_LONG, VALUE
 from treadle.link.vm import Program, ProgramGraph, replay
 from treadle.tensor import MatrixError, TensorType
 
@@ -24,6 +24,7 @@ ERRORS = {
     ASSERTION: (NodeError, "a condition is false"),
     MATRIX: (MatrixError, "there is no result for a matrix"),
     TOO_LONG: (NodeValueError, "a matrix has more rows or columns than BLAS can count (2147483647)"),
+    PARAMETER: (NodeValueError, "a parameter is not one that the distribution can have"),
 }
 
 

@@ -6,7 +6,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from treadle.kernels import BY_NUMPY, Comparison, Given, Length, Routine, Site, Specialised, Status, stored_type
+from treadle.kernels import (
+    BY_NUMPY,
+    Comparison,
+    External,
+    Given,
+    Length,
+    Routine,
+    Site,
+    Specialised,
+    Status,
+    stored_type,
+)
+from treadle.link.c.capsules import ExternalPointer
 from treadle.link.c.conventions.dtypes import CTYPES, CType, loaded
 from treadle.link.c.conventions.lapack import routine_pointer
 from treadle.link.c.runtime.kernels import KERNELS
@@ -116,11 +128,17 @@ class CSite(Site):
         """Write a call."""
         name = KERNELS.add(version)
         routines = [self._routine(routine) for routine in version.routines]
-        text = f"{name}({', '.join([*arguments, *routines])})"
+        externals = [self._external(each) for each in version.externals]
+        text = f"{name}({', '.join([*arguments, *routines, *externals])})"
         if keeps:
             return self._named(text)
         self.unit.call(text)
         return None
+
+    def _external(self, each: External) -> str:
+        """Return the address of what a kernel uses that is compiled elsewhere."""
+        source = each.source
+        return self.unit.pointer(f"tr_at_{each.name}", ExternalPointer(source.module, source.name, "", source))
 
     def _routine(self, routine: Routine) -> str:
         """Return the address of a routine of a library."""

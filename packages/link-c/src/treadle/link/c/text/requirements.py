@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
+from treadle.graph import DuplicateRegistrationError
 from treadle.link.c.capsules import CPointer
 from treadle.link.c.errors import CFunctionError
 from treadle.link.c.runtime.user import ARRAY
@@ -165,8 +166,16 @@ class Requirements:
             self.errors[node, number] = error
 
     def point(self, name: str, pointer: CPointer, node: int) -> None:
-        """Add a variable that holds a function's address."""
-        self._pointers[name] = pointer
+        """Add a variable that holds a function's address.
+
+        Raises
+        ------
+        DuplicateRegistrationError
+            If it holds another address.
+        """
+        if self._pointers.setdefault(name, pointer) != pointer:
+            msg = f"c: {name} holds the addresses of two functions. Choose another name for one of them."
+            raise DuplicateRegistrationError(msg)
         known = self.pointer_nodes.get(node, ())
         self.pointer_nodes[node] = known if pointer in known else (*known, pointer)
 

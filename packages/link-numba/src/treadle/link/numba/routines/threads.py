@@ -27,13 +27,13 @@ def run_in_threads(threads, pieces, function, room, shares):  # i8 i8 i8 i8 i8
         share[2] = room
         if t > 0:
             share[3] = thread_start(shares + {SHARE} * t + 32, function, shares + {SHARE} * t)
-    run_function(function, shares)
+    call_i8_i8(function, shares)
     for t in range(1, count):
         share = as_i8(shares + {SHARE} * t)
         if share[3] == 0:
             thread_join(share[4])
         else:
-            run_function(function, shares + {SHARE} * t)
+            call_i8_i8(function, shares + {SHARE} * t)
     return 0
 """
 

@@ -13,6 +13,7 @@ from treadle.kernels import (
     Site,
     Specialised,
     Status,
+    external_name,
     memory_code,
     numba_lines,
     numba_name,
@@ -42,6 +43,7 @@ class _Units:
             lines = numba_lines(kernel, lambda called: self.get(called).name)
             uses = [*map(self.get, kernel.kernels), *LIBRARY.used_by("\n".join(lines))]
             params = [(numba_name(p.name), value_code(p.kind)) for p in kernel.parameters]
+            params += [(external_name(each), "i8") for each in kernel.externals]
             unit = self._known[kernel] = make_kernel(
                 f"kernel_{kernel.name}", params, lines, uses, is_inlined=kernel.inline
             )
@@ -119,6 +121,7 @@ class NumbaSite(Site):
     def write(self, version: Specialised, arguments: Sequence[str], keeps: bool) -> Length | None:
         """Write a call."""
         unit = UNITS.get(version)
+        arguments = [*arguments, *(self.writer.pointer(each.source) for each in version.externals)]
         if not keeps:
             self.writer.call(unit, arguments, checked=True)
             return None

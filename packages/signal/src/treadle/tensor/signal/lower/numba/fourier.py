@@ -20,6 +20,7 @@ def transform_kernel(code: str, outer: int, sizes: tuple[int, int]) -> Unit:
         f"words[{at}] = {p} + {size} * (" + (" + ".join(f"d{d} * {p}_s{d}" for d in range(last)) or "0") + ")"
         for at, p, size in ((0, "x", sizes[0]), (2, "o", sizes[1]))
     ]
+    call = "call_pppp_none(loop, as_i8(block), as_i8(block + 24), as_i8(block + 48), as_u1(data))"
     lines = [
         "block = new(frame, slot, 96)",
         "if block == 0:",
@@ -36,7 +37,7 @@ def transform_kernel(code: str, outer: int, sizes: tuple[int, int]) -> Unit:
         f"words[8] = {f'o_s{last} * {sizes[1]}' if outer else '0'}",
         f"words[9] = x_r * {sizes[0]}",
         f"words[10] = o_r * {sizes[1]}",
-        *nest(max(last, 0), [], [*places, "run_loop(loop, data, block, block + 24, block + 48)"]),
+        *nest(max(last, 0), [], [*places, call]),
         "return 0",
     ]
     names = ["loop", "data", "frame", "slot", "x", "o", "n", "m", "x_r", "o_r"]
