@@ -86,7 +86,7 @@ def call_jitted(writer: GraphWriter, node: Apply, function: Callable[..., Any]) 
     count = len(words) + sum(2 + kind.ndim for kind in pointer.returns)
     table = writer.allocate([str(count)], STORAGES["int64"]).address
     writer.add(*(f"as_i8({table})[{at}] = {word}" for at, word in enumerate(words)))
-    status = writer.let(f"run_function({writer.pointer(pointer)}, {table})", "status")
+    status = writer.let(f"call_i8_i8({writer.pointer(pointer)}, {table})", "status")
     writer.stop_if(f"{status} != 0", VALUE)
     at = len(words)
     for var, kind in zip(node.outputs, pointer.returns, strict=True):
