@@ -14,8 +14,6 @@ import treadle.tensor.random as tr
 from tests.tensor.random.generator_cases import KINDS, REFUSED, Chain, Draw, all_draws
 from treadle.compile import function
 from treadle.config import config
-from treadle.link.c.errors import BackendUnavailableError
-from treadle.tensor.random.lower.c.samplers import SamplerPointer
 from treadle.tensor.random.words import words_of
 
 if TYPE_CHECKING:
@@ -122,8 +120,3 @@ def test_draws_follow_each_other_where_loops_are_shared_among_threads(link: Call
     with config.change_flags(openmp=True, openmp_elemwise_minsize=1):
         chain = Chain(draws)
         chain.compare(link(chain.inputs, chain.outputs), "PCG64", lengths=((200, 30), (31, 100)))
-
-
-def test_a_missing_sampler_makes_the_backend_unavailable() -> None:
-    with pytest.raises(BackendUnavailableError, match="random_nothing"):
-        SamplerPointer("numpy.random._generator", "random_nothing", ">d").address()

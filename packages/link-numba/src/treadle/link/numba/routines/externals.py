@@ -1,7 +1,7 @@
 """Compiled functions that other packages bring: called by name, so that machine code holds no address.
 
 A package publishes a family of them by the entry point ``treadle.externals.numba``: its name is what calls begin with,
-as in ``sampler_random_normal(g, x, y)``; it stands for a function from the rest of the name to an `External`.
+as in ``funcified_0f3a(x, y)``; it stands for a function from the rest of the name to an `External`.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ itself calls them without the interpreter's lock.
 from __future__ import annotations
 
 import ctypes
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -25,14 +26,14 @@ __all__ = [
 ]  # fmt: skip
 
 # The exported functions: a letter for each parameter after the bit generator's, and after ``>`` for the result.
-# d: double, f: float, i: int64_t, u: uint64_t, b: bool, p: a pointer.
+# d: double, f: float, i: int64_t, u: uint64_t, b: bool, and capital letters for pointers to such.
 COMPILED_SAMPLERS: dict[str, str] = {
-    "random_standard_uniform_fill": "ip>",
-    "random_standard_uniform_fill_f": "ip>",
-    "random_standard_normal_fill": "ip>",
-    "random_standard_normal_fill_f": "ip>",
-    "random_standard_exponential_fill": "ip>",
-    "random_standard_exponential_fill_f": "ip>",
+    "random_standard_uniform_fill": "iD>",
+    "random_standard_uniform_fill_f": "iF>",
+    "random_standard_normal_fill": "iD>",
+    "random_standard_normal_fill_f": "iF>",
+    "random_standard_exponential_fill": "iD>",
+    "random_standard_exponential_fill_f": "iF>",
     "random_standard_exponential": ">d",
     "random_standard_gamma": "d>d",
     "random_standard_gamma_f": "f>f",
@@ -58,7 +59,7 @@ COMPILED_SAMPLERS: dict[str, str] = {
     "random_rayleigh": "d>d",
     "random_wald": "dd>d",
     "random_triangular": "ddd>d",
-    "random_binomial": "dip>i",
+    "random_binomial": "diU>i",
     "random_negative_binomial": "dd>i",
     "random_poisson": "d>i",
     "random_zipf": "d>i",
@@ -67,14 +68,14 @@ COMPILED_SAMPLERS: dict[str, str] = {
     "random_logseries": "d>i",
     "random_interval": "u>u",
     "random_bounded_uint64": "uuub>u",
-    "random_bounded_uint64_fill": "uuibp>",
-    "random_multinomial": "ippip>",
-    "random_multivariate_hypergeometric_marginals": "iupiup>",
+    "random_bounded_uint64_fill": "uuibI>",
+    "random_multinomial": "iIDiU>",
+    "random_multivariate_hypergeometric_marginals": "iuIiuI>",
 }
 # The largest mean of a Poisson distribution that NumPy takes.
 _MOST = float(np.iinfo("int64").max - np.sqrt(np.iinfo("int64").max) * 10)
 _POISSON = f"{_MOST!r}"
-# What NumPy's methods ask of the parameters a, b, c, as expressions of both C and Python. NaN is ``not_negative`` and
+# What NumPy's methods ask of the parameters a, b, c, as expressions of kernels. NaN is ``not_negative`` and
 # ``not_zero_or_less``, and ``not_greater`` than anything; -0.0 is negative.
 SAMPLER_CONDITIONS: dict[str, tuple[str, ...]] = {
     "standard_gamma": ("not_negative(a)",),
@@ -181,6 +182,9 @@ class _Functions:
     def address(self) -> int:
         with self._lock:
             if self._table is None:
+                if sys.byteorder != "little":
+                    msg = "States of NumPy's generators are read on machines whose low bytes come first. Use mode VM."
+                    raise CompiledSamplerError(msg)
                 pointers = [pointer for kind in KINDS for pointer in _functions_of(kind)]
                 self._table = (ctypes.c_void_p * len(pointers))(*pointers)
             return ctypes.addressof(self._table)
