@@ -15,12 +15,12 @@ from treadle.link.c.runtime.additions import Helpers
 
 
 def test_a_rule_finds_the_functions_of_its_package() -> None:
-    import treadle.tensor.signal.lower.c
+    import treadle.tensor.random.lower.c
 
-    assert treadle.tensor.signal.lower.c.fourier
+    assert treadle.tensor.random.lower.c.philox_texts
     library = Library(frozenset())
-    assert "typedef void (*tr_loop)" in library.needed("tr_transform(v, v + 1, 1, 0, loop, data, 0);")
-    assert "tr_loop" in HELPERS.texts["tr_transform tr_loop"]
+    assert "tr_philox_rounds" in library.needed("tr_philox_any(counter, key);")
+    assert "tr_philox_rounds" in HELPERS.texts["tr_philox_rounds tr_philox_any"]
 
 
 def test_families_make_a_text_for_each_type(monkeypatch: pytest.MonkeyPatch) -> None:

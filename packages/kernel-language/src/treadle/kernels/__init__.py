@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from treadle.kernels.c_printing import HELPERS, c_name, c_text, stored_type
     from treadle.kernels.definition import Kernel, kernel, kernel_of_text
     from treadle.kernels.errors import KernelError
-    from treadle.kernels.externals import External, Source, external, external_table
+    from treadle.kernels.externals import Address, External, Source, external, external_table
     from treadle.kernels.kinds import SIZES, is_pointer, real_dtype, value_kind
     from treadle.kernels.language import Status
     from treadle.kernels.numba_printing import external_name, memory_code, numba_lines, numba_name, value_code
@@ -24,7 +24,7 @@ else:
         {
             "treadle.kernels.c_printing": "HELPERS c_name c_text stored_type",
             "treadle.kernels.errors": "KernelError",
-            "treadle.kernels.externals": "External Source external external_table",
+            "treadle.kernels.externals": "Address External Source external external_table",
             "treadle.kernels.definition": "Kernel kernel kernel_of_text",
             "treadle.kernels.kinds": "SIZES is_pointer real_dtype value_kind",
             "treadle.kernels.language": "Status",
@@ -36,8 +36,8 @@ else:
     )
 
 __all__ = [
-    "BY_NUMPY", "HELPERS", "SIZES", "TABLE", "Comparison", "External", "Given", "Kernel", "KernelError", "Length",
-    "Routine", "Site", "Source", "Specialised", "Status", "at_site", "c_name", "c_text", "external", "external_name",
-    "external_table", "is_pointer", "kernel", "kernel_of_text", "memory_code", "numba_lines", "numba_name",
-    "numpy_sort", "real_dtype", "sorts_table", "stored_type", "value_code", "value_kind",
+    "BY_NUMPY", "HELPERS", "SIZES", "TABLE", "Address", "Comparison", "External", "Given", "Kernel", "KernelError",
+    "Length", "Routine", "Site", "Source", "Specialised", "Status", "at_site", "c_name", "c_text", "external",
+    "external_name", "external_table", "is_pointer", "kernel", "kernel_of_text", "memory_code", "numba_lines",
+    "numba_name", "numpy_sort", "real_dtype", "sorts_table", "stored_type", "value_code", "value_kind",
 ]  # fmt: skip

@@ -19,16 +19,8 @@ _CTYPES: dict[str, Any] = {
 _PLAIN: dict[object, str] = {int: "int64", float: "float64", bool: "bool"}
 
 
-class Source(Protocol):
-    """What finds an address: a value that can be compared and pickled, since stored programs ask it again."""
-
-    @property
-    def module(self) -> str:
-        """The Python module that has it, for messages."""
-
-    @property
-    def name(self) -> str:
-        """Its name there, for messages."""
+class Address(Protocol):
+    """What finds an address: a value that can be pickled, since stored programs ask it again."""
 
     def address(self) -> int:
         """Return the address in this process.
@@ -38,6 +30,18 @@ class Source(Protocol):
         ImportError
             If it is not there.
         """
+
+
+class Source(Address, Protocol):
+    """An address that messages can name, of a value that can be compared."""
+
+    @property
+    def module(self) -> str:
+        """The Python module that has it, for messages."""
+
+    @property
+    def name(self) -> str:
+        """Its name there, for messages."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,7 @@ if TYPE_CHECKING:
     from treadle.link.c.linker import CLinker
     from treadle.link.c.opwise import OpWiseCLinker
     from treadle.link.c.runtime.additions import HELPERS
-    from treadle.link.c.runtime.core import CORE
     from treadle.link.c.table import TABLE
-    from treadle.link.c.text.loops import LoopPointer
     from treadle.link.c.text.requirements import CFunction
     from treadle.link.c.text.scalars import SCALARS
     from treadle.link.c.text.unit import Unit
@@ -34,9 +32,7 @@ else:
             "treadle.link.c.linker": "CLinker",
             "treadle.link.c.opwise": "OpWiseCLinker",
             "treadle.link.c.runtime.additions": "HELPERS",
-            "treadle.link.c.runtime.core": "CORE",
             "treadle.link.c.table": "TABLE",
-            "treadle.link.c.text.loops": "LoopPointer",
             "treadle.link.c.text.requirements": "CFunction",
             "treadle.link.c.text.scalars": "SCALARS",
             "treadle.link.c.text.unit": "Unit",
@@ -45,6 +41,6 @@ else:
     )
 
 __all__ = [
-    "BACKEND", "CORE", "HELPERS", "SCALARS", "TABLE", "WITH_STEPS", "BackendUnavailableError", "CFunction", "CLinker",
-    "CPointer", "CType", "LoopPointer", "OpWiseCLinker", "Unit", "c_function", "ctype", "lapack_pointer",
+    "BACKEND", "HELPERS", "SCALARS", "TABLE", "WITH_STEPS", "BackendUnavailableError", "CFunction", "CLinker",
+    "CPointer", "CType", "OpWiseCLinker", "Unit", "c_function", "ctype", "lapack_pointer",
 ]  # fmt: skip

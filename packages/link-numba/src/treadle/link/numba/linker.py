@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +22,12 @@ from treadle.graph import (
 )
 from treadle.link.numba.dtypes import STORAGES
 from treadle.link.numba.program import NumbaProgram, Recipe
-from treadle.link.numba.routines.ufunc_loops import Address
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.text.unit import Unit
 from treadle.link.vm import Program, ProgramGraph, TableLinker
+
+if TYPE_CHECKING:
+    from treadle.kernels import Address
 
 
 class NumbaLinker(TableLinker):

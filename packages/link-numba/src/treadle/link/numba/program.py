@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treadle.graph import Constant, FunctionGraph, NodeError, NodeIndexError, NodeMemoryError, NodeValueError, Type
 from treadle.link.numba.interrupts import WATCH
-from treadle.link.numba.routines.ufunc_loops import Address
 from treadle.link.numba.status import ASSERTION, INDEX, INTERRUPT, MATRIX, MEMORY, OK, PARAMETER, SHAPE, TOO_LONG, VALUE
 from treadle.link.vm import Program, ProgramGraph, replay
 from treadle.tensor import MatrixError, TensorType
+
+if TYPE_CHECKING:
+    from treadle.kernels import Address
 
 # The error for each status of the compiled code, if running the graph again on the Python VM does not raise one.
 ERRORS = {

@@ -8,8 +8,8 @@ from itertools import pairwise
 
 from treadle.config import text_of
 from treadle.graph import Apply, Block, Branching, Constant, FunctionGraph, LoweringError, Variable
+from treadle.kernels import Address
 from treadle.link.numba.routines.externals import FIXED_WORDS
-from treadle.link.numba.routines.ufunc_loops import Address
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.text.choices import Arm, write_choice
 from treadle.link.numba.text.library import LIBRARY

@@ -8,11 +8,10 @@ from dataclasses import replace
 
 from treadle.config import config
 from treadle.graph import Apply, Constant, FunctionGraph, MissingInputError, Variable, as_index
-from treadle.kernels import Site
+from treadle.kernels import Address, Site
 from treadle.link.numba.dtypes import STORAGES, Storage, converted
 from treadle.link.numba.routines.blas import ROUTINES
 from treadle.link.numba.routines.externals import FIXED_WORDS
-from treadle.link.numba.routines.ufunc_loops import Address
 from treadle.link.numba.status import MEMORY, SHAPE
 from treadle.link.numba.text.kernels import NumbaSite
 from treadle.link.numba.text.loops import Array, elementwise, still_where

@@ -1,5 +1,5 @@
-"""Kernels of convolutions, and rules for all compiling backends: importing the modules registers them."""
+"""Kernels of convolutions and Fourier transforms, and their rules: importing the modules registers them."""
 
-from treadle.tensor.signal.lower.kernels import convolution
+from treadle.tensor.signal.lower.kernels import convolution, fourier
 
-__all__ = ["convolution"]
+__all__ = ["convolution", "fourier"]
