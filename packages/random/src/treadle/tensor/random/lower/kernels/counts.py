@@ -74,6 +74,46 @@ def transformed(u: float, s: float, a: float, b: float, middle: float, shift: fl
     return floor((2.0 * a / s + b) * u + middle + shift)
 
 
+@kernel(inline=True)
+def searched_or_transformed(
+    x: Pointer[uint64],
+    y: Pointer[uint64],
+    q: Pointer[float64],
+    made: Pointer[int64],
+    verdict: Pointer[int64],
+    shift: float,
+    *,
+    none: int,
+    ratio: Kernel,
+    b: int,
+    bounded: bool,
+) -> int:
+    """Search, or draw by transformed rejection.
+
+    From number `b` on, q has b, a and the bound of quick acceptance; number 1 is the largest draw, if it is `bounded`.
+    """
+    few = search(x, q, made, none=none, ratio=ratio, unknown=bounded)
+    if few == TILE:
+        for e in independent(range(TILE), WIDE):
+            verdict[e] = 0
+        return 0
+    left = 0
+    for j in independent(range(TILE), WIDE):
+        u = fraction(x[j]) - 0.5
+        v = fraction(y[j])
+        s = 0.5 - abs(u)
+        k = transformed(u, s, q[(b + 1) * TILE + j], q[b * TILE + j], q[j], shift)
+        quick = ((s >= 0.07) & (v <= q[(b + 2) * TILE + j])) | (not v > 0.0)
+        outside = (k < 0.0) | (k > q[TILE + j]) if bounded else k < 0.0
+        searched = not q[j] >= SEARCHED if bounded else q[j] < SEARCHED
+        open_ = 0 if searched else (1 if outside else (0 if quick else 2))
+        drawn = made[j]
+        made[j] = drawn if searched else int(k)
+        verdict[j] = open_
+        left += open_
+    return left
+
+
 # Poisson's distribution: q has lam, b, a, the bound of quick acceptance, 1.1239 + 1.1328 / (b - 3.4) and exp(-lam).
 
 
@@ -103,25 +143,7 @@ def poisson_attempt(
     x: Pointer[uint64], y: Pointer[uint64], q: Pointer[float64], made: Pointer[int64], verdict: Pointer[int64]
 ) -> int:
     """Search, or draw by transformed rejection."""
-    few = search(x, q, made, none=5, ratio=poisson_ratio, unknown=False)
-    if few == TILE:
-        for e in independent(range(TILE), WIDE):
-            verdict[e] = 0
-        return 0
-    left = 0
-    for j in independent(range(TILE), WIDE):
-        u = fraction(x[j]) - 0.5
-        v = fraction(y[j])
-        s = 0.5 - abs(u)
-        k = transformed(u, s, q[2 * TILE + j], q[TILE + j], q[j], 0.43)
-        quick = ((s >= 0.07) & (v <= q[3 * TILE + j])) | (not v > 0.0)
-        searched = q[j] < SEARCHED
-        open_ = 0 if searched else (1 if k < 0.0 else (0 if quick else 2))
-        drawn = made[j]
-        made[j] = drawn if searched else int(k)
-        verdict[j] = open_
-        left += open_
-    return left
+    return searched_or_transformed(x, y, q, made, verdict, 0.43, none=5, ratio=poisson_ratio, b=1, bounded=False)
 
 
 @kernel
@@ -182,26 +204,7 @@ def binomial_attempt(
     x: Pointer[uint64], y: Pointer[uint64], q: Pointer[float64], made: Pointer[int64], verdict: Pointer[int64]
 ) -> int:
     """Search, or draw by transformed rejection."""
-    few = search(x, q, made, none=9, ratio=binomial_ratio, unknown=True)
-    if few == TILE:
-        for e in independent(range(TILE), WIDE):
-            verdict[e] = 0
-        return 0
-    left = 0
-    for j in independent(range(TILE), WIDE):
-        u = fraction(x[j]) - 0.5
-        v = fraction(y[j])
-        s = 0.5 - abs(u)
-        k = transformed(u, s, q[3 * TILE + j], q[2 * TILE + j], q[j], 0.5)
-        quick = ((s >= 0.07) & (v <= q[4 * TILE + j])) | (not v > 0.0)
-        outside = (k < 0.0) | (k > q[TILE + j])
-        searched = not q[j] >= SEARCHED
-        open_ = 0 if searched else (1 if outside else (0 if quick else 2))
-        drawn = made[j]
-        made[j] = drawn if searched else int(k)
-        verdict[j] = open_
-        left += open_
-    return left
+    return searched_or_transformed(x, y, q, made, verdict, 0.5, none=9, ratio=binomial_ratio, b=2, bounded=True)
 
 
 @kernel
