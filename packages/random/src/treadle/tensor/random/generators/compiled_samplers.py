@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -170,6 +171,30 @@ def sampler_address(name: str) -> int:
         msg = f"NumPy {np.__version__} exports no C function {name}. Use another version or build of it, or mode VM."
         raise CompiledSamplerError(msg) from error
     return int(address or 0)
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledSampler:
+    """What finds one of `COMPILED_SAMPLERS`, also for programs that were stored."""
+
+    name: str
+    module: str = "numpy.random._generator"
+
+    def address(self) -> int:
+        """Return its address."""
+        return sampler_address(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class BitGenerators:
+    """What finds the table of the bit generators' functions."""
+
+    name: str = "BitGenerator"
+    module: str = "numpy.random"
+
+    def address(self) -> int:
+        """Return its address."""
+        return bit_generator_functions()
 
 
 class _Functions:

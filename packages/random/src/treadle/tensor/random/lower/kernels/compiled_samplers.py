@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -10,8 +9,8 @@ from treadle.kernels import external, external_table
 from treadle.kernels.language import Pointer, float32, float64, int64, uint64
 from treadle.tensor.random.generators.compiled_samplers import (
     COMPILED_SAMPLERS,
-    bit_generator_functions,
-    sampler_address,
+    BitGenerators,
+    CompiledSampler,
 )
 
 if TYPE_CHECKING:
@@ -26,30 +25,6 @@ _TYPES: Mapping[str, object] = MappingProxyType(
         "D": Pointer[float64], "F": Pointer[float32], "I": Pointer[int64], "U": Pointer[uint64],
     }
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class CompiledSampler:
-    """The source of one of `COMPILED_SAMPLERS`."""
-
-    name: str
-    module: str = "numpy.random._generator"
-
-    def address(self) -> int:
-        """Return its address."""
-        return sampler_address(self.name)
-
-
-@dataclass(frozen=True, slots=True)
-class BitGenerators:
-    """The source of the table of the bit generators' functions."""
-
-    name: str = "BitGenerator"
-    module: str = "numpy.random"
-
-    def address(self) -> int:
-        """Return its address."""
-        return bit_generator_functions()
 
 
 def compiled_sampler(name: str) -> ExternalFunction:

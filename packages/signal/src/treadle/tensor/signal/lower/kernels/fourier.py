@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from treadle.kernels import TABLE, Site, external, external_table, kernel
@@ -28,8 +27,8 @@ from treadle.kernels.language import (
     local,
     real_of,
 )
-from treadle.tensor import compiled_loop
 from treadle.tensor.fft.fourier import FourierTransform
+from treadle.tensor.signal.lower.pocketfft import CompiledLoop
 
 if TYPE_CHECKING:
     from treadle.kernels.externals import ExternalFunction, ExternalTable
@@ -42,20 +41,6 @@ U = TypeVar("U", bound=Number)
 TAKES_COMPLEX = True
 # The types of each loop in double precision, as the ufunc lists them.
 _TYPES = {"fft": "Dd->D", "ifft": "Dd->D", "rfft_n_even": "dd->D", "rfft_n_odd": "dd->D", "irfft": "Dd->d"}
-
-
-@dataclass(frozen=True, slots=True)
-class CompiledLoop:
-    """The source of one of NumPy's loops, or of the data that it is called with."""
-
-    name: str
-    types: str
-    is_data: bool
-    module: str = "numpy.fft._pocketfft_umath"
-
-    def address(self) -> int:
-        """Return its address."""
-        return compiled_loop(self.module, self.name, self.types)[self.is_data]
 
 
 def loop_of(name: str, *, single: bool) -> tuple[ExternalFunction, ExternalTable]:
