@@ -398,6 +398,30 @@ def test_one_of_two_values_is_picked_without_a_jump(write: Write, dtype: str) ->
     np.testing.assert_array_equal(after[0], x)
 
 
+TABLES = """
+_BUMPS = (0.5, -0.25, 1e30, 3e-40)
+
+@kernel
+def smoothed(x: T, k: int) -> T:
+    return special.gammaln(x) * convert(T, _BUMPS[k])
+
+@kernel
+def bumps(x: Pointer[T], o: Pointer[T], n: int) -> int:
+    for i in range(n):
+        o[i] = smoothed(x[i], i & 3) + convert(T, _BUMPS[n - 4])
+    return OK
+"""
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_tables_and_functions_of_scipys_are_read_and_called(write: Write, dtype: str) -> None:
+    bumps = write(TABLES).bumps
+    x = np.array([0.1, 2.5, 7.0, -0.5, 1e30], dtype)
+    check_kernel(bumps, x, np.zeros_like(x), 5, rtol=3 * float(np.finfo(dtype).eps))
+    (inner,) = bumps.specialised([(dtype, -1), (dtype, -1), ("int64", 0)], {}).kernels
+    assert "static const double table_BUMPS[] = {0.5, (-0.25), 1e+30, 3e-40};" in c_text(inner)
+
+
 @pytest.mark.parametrize(
     ("body", "said"),
     [
@@ -430,11 +454,13 @@ def test_one_of_two_values_is_picked_without_a_jump(write: Write, dtype: str) ->
         ("for i in unrolled(range(2)):\n        pass\n    return i", "i is not known"),
         ("for i in independent(range(2), a):\n        pass\n    return 0", "how many steps at once is not known"),
         ("return bits(a)", "a call of something else"),
+        ("special.gammaln(a)\n    return 0", "a function of SciPy's of other than real numbers"),
+        ("u = _MIXED[a]\n    return 0", "_MIXED has more than floats"),
         ("blas.trsm('L', a)\n    return 0", "no argument is an array of numbers"),
     ],
 )
 def test_what_the_language_lacks_is_refused_with_its_line(write: Write, body: str, said: str) -> None:
-    text = f"@kernel\ndef wrong(a: int, b: int, u: float, x: Vector[float64]) -> int:\n    {body}\n"
+    text = f"@kernel\ndef wrong(a: int, b: int, u: float, x: Vector[float64]) -> int:\n    {body}\n_MIXED = (1, 2.5)\n"
     with pytest.raises(KernelError, match=said.replace("(", r"\(")) as caught:
         write(text).wrong.specialised([("int64", 0), ("int64", 0), ("float64", 0), ("float64", 1)], {})
     assert "wrong" in str(caught.value)

@@ -18,6 +18,7 @@ from treadle.kernels.tree import (
     Choice,
     Convert,
     Do,
+    Entry,
     Expression,
     For,
     If,
@@ -165,11 +166,16 @@ class _Printer:
         self.kernel = kernel
         # Variables that are rooms for elements, which are declared where they are.
         self.rooms: set[str] = set()
+        # Tables of numbers that are read, by their names.
+        self.tables: dict[str, tuple[float, ...]] = {}
         # Whether it has fused operations.
         self.contracts = False
 
     def declarations(self) -> list[str]:
-        lines = []
+        lines = [
+            f"  static const double {table}[] = {{{', '.join(map(_float, numbers))}}};"
+            for table, numbers in self.tables.items()
+        ]
         for name, kind in self.kernel.variables.items():
             if name not in self.rooms:
                 lines.append(f"  {value_type(kind)}{'' if is_pointer(kind) else ' '}{_named(name)};")
@@ -289,6 +295,10 @@ class _Printer:
             if dtype == "bool":
                 return f"({place} != 0)"
             return place if stored_type(dtype) == value_type(x.kind) else f"(int64_t){place}"
+        if isinstance(x, Entry):
+            table = f"table{x.table}" if x.table.startswith("_") else f"table_{x.table}"
+            self.tables[table] = x.numbers
+            return f"{table}[{self.bare(x.index)}]"
         if isinstance(x, Moved):
             return f"({self.text(x.pointer)} + {self.text(x.count)})"
         if isinstance(x, Binary):
@@ -356,6 +366,8 @@ class _Printer:
             return f"({left} {'/' if name == 'quotient' else '%'} {right})"
         if name == "address":
             return f"(int64_t){arguments}"
+        if name.startswith("special_"):
+            return f"tr_{name}_{SHORT[x.kind]}({arguments})"
         single = "f" if x.kind in {"float32", "complex64"} else ""
         if name in {"real", "imag"}:
             return f"(__{name}__ {arguments})"

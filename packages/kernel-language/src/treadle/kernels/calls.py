@@ -64,6 +64,8 @@ class Calls(Expressions):
         arguments = [self.expression(a) for a in node.args]
         if called is language.address and len(arguments) == 1 and is_pointer(arguments[0].kind):
             return Apply("int64", "address", arguments)
+        if isinstance(node.func, ast.Attribute) and self.named(node.func.value) is language.special:
+            return self._of_special(node, node.func.attr, arguments)
         found = self._of_function(node, called, arguments) or self._of_vectors(node, called, arguments)
         if found is None:
             raise self.error(node, "a call of something else", "Call kernels and functions of treadle.kernels.language")
@@ -91,6 +93,11 @@ class Calls(Expressions):
             arguments = [self.fitted(node, a, "int64") for a in arguments]
             return Apply("int64", called.__name__, arguments)
         return self._of_number(node, called, arguments)
+
+    def _of_special(self, node: ast.Call, name: str, arguments: list[Expression]) -> Expression:
+        if not arguments or (arguments := self._common(node, arguments))[0].kind not in FLOATS:
+            raise self.error(node, "a function of SciPy's of other than real numbers", "Convert them")
+        return Apply(arguments[0].kind, f"special_{name}", arguments)
 
     def lane_dtype(self, node: ast.AST, dtype: str) -> str:
         """Return a dtype that there are vectors of."""

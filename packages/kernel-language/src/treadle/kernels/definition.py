@@ -171,6 +171,18 @@ class Kernel:
                 raise KernelError(msg)
         return types
 
+    def of_numbers(self, dtypes: Sequence[str]) -> Specialised:
+        """Return the version for numbers, each converted to its parameter's type where that is no type parameter.
+
+        Raises
+        ------
+        KernelError
+            If it does not take so many numbers, or the function is not in the language.
+        """
+        declared = self.declared()
+        given = [value_kind(t) if d.free else d.dtype for d, t in zip(declared, dtypes, strict=False)]
+        return self.specialised([(dtype, 0) for dtype in given], {})
+
     def specialised(self, arguments: Sequence[Argument], static: Mapping[str, Any]) -> Specialised:
         """Return the version for arguments and static values; each is made once.
 
@@ -233,14 +245,14 @@ def _described(dtype: str, rank: int) -> str:
     return f"{what} of {dtype}"
 
 
-def kernel_of_text(name: str, text: str, scope: Mapping[str, Any]) -> Kernel:
+def kernel_of_text(name: str, text: str, scope: Mapping[str, Any], *, inline: bool = False) -> Kernel:
     """Return the kernel that a text defines under a name; names in it stand for what `scope` has.
 
     For rules that put kernels together, such as a loop around one that a user of the rule passes.
     """
     names = dict(scope)
     exec(compile(text, f"<kernel {name}>", "exec"), names)
-    return Kernel(names[name], source=text)
+    return Kernel(names[name], inline=inline, source=text)
 
 
 @overload

@@ -26,6 +26,7 @@ from treadle.kernels.tree import (
     Apply,
     Binary,
     Choice,
+    Entry,
     Expression,
     Literal,
     Load,
@@ -404,8 +405,15 @@ class Expressions:
             raise self.error(
                 node, "no length or stride of an array", "Use x.shape[0] with a known number of a dimension"
             )
+        if isinstance(part, ast.Name) and isinstance(self.named(part), tuple):
+            return self._of_table(node, part.id, self.named(part))
         pointer, index = self.element(node)
         return Load(value_kind(pointer.kind[1:]), pointer, index)
+
+    def _of_table(self, node: ast.Subscript, name: str, table: tuple[Any, ...]) -> Expression:
+        if not all(isinstance(number, float) for number in table):
+            raise self.error(node, f"{name} has more than floats", "Use a tuple of floats, or an index that is known")
+        return Entry("float64", name, table, self.fitted(node, self.expression(node.slice), "int64"))
 
     def _of_attribute(self, node: ast.Attribute) -> Expression:
         name = node.value.id if isinstance(node.value, ast.Name) else ""

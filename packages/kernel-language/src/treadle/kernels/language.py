@@ -463,6 +463,17 @@ class _Library:
         return call
 
 
+class _Special:
+    """SciPy's compiled functions of real numbers, by their names in ``scipy.special.cython_special``."""
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a function."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(importlib.import_module("scipy.special"), name)
+
+
+special = _Special()
 lapack = _Library("lapack", call_routine)
 blas = _Library("blas", call_routine)
 # NumPy's own functions: ``numpy.sort("f", x, n)``.

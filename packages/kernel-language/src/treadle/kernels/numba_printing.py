@@ -7,6 +7,7 @@ that backend. Nothing here needs Numba.
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
@@ -23,6 +24,7 @@ from treadle.kernels.tree import (
     Choice,
     Convert,
     Do,
+    Entry,
     Expression,
     For,
     If,
@@ -148,6 +150,8 @@ class _Printer:
             if dtype == "bool":
                 return f"({place} != 0)"
             return place if memory_code(dtype) == value_code(x.kind) else f"{value_code(x.kind)}({place})"
+        if isinstance(x, Entry):
+            return f"table_{struct.pack(f'<{len(x.numbers)}d', *x.numbers).hex()}({self.text(x.index)})"
         if isinstance(x, Moved):
             return f"shifted_{memory_code(x.kind[1:])}({self.text(x.pointer)}, {self.text(x.count)})"
         if isinstance(x, Local):
@@ -217,6 +221,8 @@ def _function(x: Apply) -> str:
         return "bits_f8_i8"
     if name == "from_bits":
         return f"bits_{value_code(x.arguments[0].kind)}_f8"
+    if name.startswith("special_"):
+        return f"{name}_{code}"
     if name == "abs":
         return "abs" if x.kind == "int64" else "fabs"
     if name in {"real", "imag"}:

@@ -78,6 +78,15 @@ class Load(Expression):
 
 
 @dataclass(frozen=True, slots=True)
+class Entry(Expression):
+    """A number of a table: of a tuple of the kernel's module."""
+
+    table: str
+    numbers: tuple[float, ...]
+    index: Expression
+
+
+@dataclass(frozen=True, slots=True)
 class Moved(Expression):
     """A pointer to a later element."""
 
@@ -101,7 +110,7 @@ class Convert(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Apply(Expression):
-    """A function of the language, by its name there."""
+    """A function of the language, by its name there; a compiled function of SciPy's as ``special_psi``."""
 
     function: str
     arguments: Sequence[Expression]

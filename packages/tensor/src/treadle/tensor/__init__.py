@@ -62,7 +62,7 @@ from treadle.tensor.indexing.expressions import (
 from treadle.tensor.indexing.indexing import *  # noqa: F403 - the family's ops and functions
 from treadle.tensor.lazy import MODULES, NAMES, hint
 from treadle.tensor.lengths.differences import constant_difference
-from treadle.tensor.linking.scalar_table import ALL_KINDS, ScalarTable
+from treadle.tensor.linking.scalar_table import ALL_KINDS, SCALAR_KERNELS, ScalarTable
 from treadle.tensor.reductions import moments as _moments
 from treadle.tensor.reductions import reduction as _reduction
 from treadle.tensor.reductions.moments import *  # noqa: F403 - the family's functions
@@ -269,12 +269,12 @@ if TYPE_CHECKING:  # written by `./dev pages`
     from treadle.tensor.types.none_and_slices import *  # noqa: F403
 
 __all__ = [
-    "ALL_KINDS", "CONVERTERS", "DTYPES", "FAMILIES", "SCALAR_OPS", "ArgumentError", "At", "AxisError", "Composite",
-    "ConflictingAssumptionsError", "Constant", "DisconnectedInputError", "DtypeError", "Elemwise", "Entry", "Gather",
-    "GradientError", "IndexingError", "MaskedArrayError", "MatrixError", "MatrixShapeError", "MissingValueError",
-    "NotScalarConstantError", "NullTypeGradError", "NumpyFunctionError", "Operators", "Positions", "ScalarOp",
-    "ScalarTable", "ShapeError",
-    "Span", "Step", "Symbolic", "TensorConstant", "TensorLike", "TensorNode", "TensorSharedVariable", "TensorType",
+    "ALL_KINDS", "CONVERTERS", "DTYPES", "FAMILIES", "SCALAR_KERNELS", "SCALAR_OPS", "ArgumentError", "At",
+    "AxisError", "Composite", "ConflictingAssumptionsError", "Constant", "DisconnectedInputError", "DtypeError",
+    "Elemwise", "Entry", "Gather", "GradientError", "IndexingError", "MaskedArrayError", "MatrixError",
+    "MatrixShapeError", "MissingValueError", "NotScalarConstantError", "NullTypeGradError", "NumpyFunctionError",
+    "Operators", "Positions", "ScalarOp", "ScalarTable", "ShapeError", "Span", "Step", "Symbolic",
+    "TensorConstant", "TensorLike", "TensorNode", "TensorSharedVariable", "TensorType",
     "TensorTypeError", "TensorVariable", "Variable", "abs", "all", "amax", "amin", "any", "as_tensor",
     "as_tensor_variable", "complex", "constant", "constant_difference", "divmod", "filled_index", "gather_plan",
     "load_families", "max", "min", "pow", "register_array", "register_conversion", "round", "shared", "sum",

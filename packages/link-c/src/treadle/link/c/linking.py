@@ -173,8 +173,12 @@ def _undeclared_in(said: str, node: Apply) -> str:
     causes = []
     for name in sorted(set(_UNKNOWN.findall(said))):
         called = re.compile(rf"\b{name.removesuffix('f')}f?\b")
-        named = (s for s in scalar_ops if any(called.search(t.replace("{s}", "")) for t in SCALARS.entries(s.name)))
-        causes += [f"its scalar op {s.name!r} calls {name}" for s in named]
+        named = [
+            s.name
+            for s in scalar_ops
+            if any(isinstance(t, str) and called.search(t.replace("{s}", "")) for t in SCALARS.entries(s.name))
+        ]
+        causes += [f"its scalar op {scalar_op!r} calls {name}" for scalar_op in named]
     if not causes:
         return ""
     return f" C has no such function: {', '.join(causes)}. Correct its text in treadle.link.c.SCALARS."

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import struct
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -27,7 +28,6 @@ from treadle.link.numba.routines.lapack import ROUTINES
 from treadle.link.numba.routines.numpy_sorts import SORTS
 from treadle.link.numba.routines.special import SPECIAL
 from treadle.link.numba.routines.vector_math import VECTOR_MATH
-from treadle.tensor import QUADRATURE
 
 # A function that writes a call: it takes context, builder, signature and argument values, and returns the result.
 Write = Callable[[BaseContext, ir.IRBuilder, Signature, Sequence[ir.Value]], ir.Value]
@@ -461,8 +461,9 @@ def _of_vectors(name: str, code: str) -> Intrinsic:
     return _primitive(write, result, *takes)
 
 
-def _from_table(values: Sequence[float]) -> Intrinsic:
-    """The number at a position of a constant table."""
+def _from_table(code: str) -> Intrinsic:
+    """The number at a position of a constant table, whose numbers are in the name as hexadecimal bytes."""
+    values = struct.unpack(f"<{len(code) // 16}d", bytes.fromhex(code))
 
     def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
         constant = ir.Constant(ir.ArrayType(ir.DoubleType(), len(values)), list(values))
@@ -518,6 +519,7 @@ _FAMILIES: dict[str, Callable[..., Intrinsic]] = {
     "call": _called,
     "explode": _explode,
     "room": _room,
+    "table": _from_table,
     "wrap": _wrap,
     "libm": _libm,
     "special": _special,
@@ -560,8 +562,6 @@ _SINGLE: dict[str, Callable[[], Intrinsic | float]] = {
     "remainder": lambda: _primitive(lambda context, b, sig, args: b.srem(*args), None, None, None),
     "add_any": lambda: _reordered("fadd"),
     "mul_any": lambda: _reordered("fmul"),
-    "quadrature_node": lambda: _from_table(QUADRATURE[0]),
-    "quadrature_weight": lambda: _from_table(QUADRATURE[1]),
     **{name: partial(_instruction, name) for name in ("fabs", "sqrt", "floor", "ceil", "trunc", "rint", "ctpop")},
     "half_away": lambda: _instruction("round"),
     "larger": lambda: _instruction("maximum", 2),

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from treadle.kernels import Kernel, value_code
 from treadle.link.numba.dtypes import STORAGES, converted
-from treadle.tensor import ScalarOp, ScalarTable, Step
+from treadle.link.numba.text.kernels import UNITS
+from treadle.tensor import SCALAR_KERNELS, ScalarOp, ScalarTable, Step
 
 # Python expressions: {0} {1} {2} are the operands, {t} is the code of the dtype computed with (f8), and libm_exp_{t} is
 # a function of libm.
-SCALARS: ScalarTable[str] = ScalarTable("numba", "treadle.link.numba.lower.elementwise.scalar")
+# Kernels stand for calls of their functions.
+SCALARS: ScalarTable[str | Kernel] = ScalarTable(
+    "numba", "treadle.link.numba.lower.elementwise.scalar", beside=SCALAR_KERNELS
+)
 # These compute with the dtype of their last operand: the first is a condition, or is not used.
 _LED_BY_LAST = frozenset({"switch", "second"})
 # Functions whose result is one of the operands, up to its sign: it needs no rounding.
@@ -33,14 +38,29 @@ def step_text(step: Step, operands: Sequence[tuple[str, str]]) -> str:
     if scalar_op.name.startswith("cast_"):
         return converted(args[0], loops[0], out)
     lead = STORAGES[_lead(scalar_op, loops)]
-    filled = (SCALARS.find(scalar_op, lead.kind) or "").replace("{t}", lead.code)
-    for i, arg in enumerate(args):
-        filled = filled.replace(f"{{{i}}}", arg)
+    entry = SCALARS.find(scalar_op, lead.kind) or ""
+    if isinstance(entry, str):
+        filled = entry.replace("{t}", lead.code)
+        for i, arg in enumerate(args):
+            filled = filled.replace(f"{{{i}}}", arg)
+    else:
+        filled = _called(entry, args, loops, out)
     if out == "bool":
         return filled
     if out == "float16":
         return filled if scalar_op.name in _EXACT else f"half_f4({filled})"
     return filled if filled in args or lead.kind in "fc" else f"{STORAGES[out].code}({filled})"
+
+
+def _called(kernel: Kernel, args: Sequence[str], loops: Sequence[str], out: str) -> str:
+    """Return the call of a kernel; each argument is of its dtype in `loops`."""
+    version = kernel.of_numbers(loops)
+    passed = [
+        arg if STORAGES[loop].code == code else f"{code}({arg})"
+        for arg, loop, code in zip(args, loops, (value_code(p.kind) for p in version.parameters), strict=True)
+    ]
+    call = f"{UNITS.get(version).name}({', '.join(passed)})"
+    return call if value_code(version.result) == STORAGES[out].code else f"{STORAGES[out].code}({call})"
 
 
 def can_fail(step: Step) -> bool:

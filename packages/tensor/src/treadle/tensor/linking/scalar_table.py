@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from treadle.graph import DuplicateRegistrationError, LoweringTable
 from treadle.tensor.elementwise.elemwise import Elemwise
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from treadle.graph import Op
+    from treadle.kernels import Kernel
     from treadle.tensor.elementwise.scalar_op import ScalarOp
 
 E = TypeVar("E")
@@ -35,14 +36,25 @@ class ScalarTable(Generic[E]):
         The module, or package, that registers the backend's own entries; it is imported at the first lookup.
     of_ufunc
         What the backend has by the names of NumPy's ufuncs, for a kind of dtype: for scalar ops without entry and body.
+    beside
+        A table that several backends share, for scalar ops that have no entry here.
     """
 
-    __slots__ = ("__weakref__", "_added", "_entries", "_finders", "_loaded", "_of_ufunc", "backend", "module")
+    __slots__ = (
+        "__weakref__", "_added", "_beside", "_entries", "_finders", "_loaded", "_of_ufunc", "backend", "module",
+    )  # fmt: skip
 
-    def __init__(self, backend: str, module: str, of_ufunc: Callable[[str, str], E | None] | None = None) -> None:
+    def __init__(
+        self,
+        backend: str,
+        module: str,
+        of_ufunc: Callable[[str, str], E | None] | None = None,
+        beside: ScalarTable[Any] | None = None,
+    ) -> None:
         self.backend = backend
         self.module = module
         self._of_ufunc = of_ufunc
+        self._beside = beside
         self._loaded = False
         self._entries: dict[str, dict[str, E]] = {}
         self._added: list[tuple[str, dict[str, E]]] = []
@@ -124,6 +136,8 @@ class ScalarTable(Generic[E]):
             if found is not None:
                 return found
         entry = self._entries.get(scalar_op.name, {}).get(kind)
+        if entry is None and self._beside is not None:
+            entry = self._beside.find(scalar_op, kind)
         if entry is None and self._of_ufunc is not None and scalar_op.body is None and scalar_op.ufunc is not None:
             return self._of_ufunc(scalar_op.ufunc, kind)
         return entry
@@ -138,3 +152,7 @@ class ScalarTable(Generic[E]):
     def entries(self, name: str) -> list[E]:
         """Return all that is registered for a scalar op so far."""
         return list(self._entries.get(name, {}).values())
+
+
+# Kernels that compute scalar ops on all compiling backends.
+SCALAR_KERNELS: ScalarTable[Kernel] = ScalarTable("kernels", "treadle.tensor.lower_kernels")

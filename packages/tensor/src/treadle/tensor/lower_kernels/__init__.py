@@ -2,5 +2,6 @@
 
 from treadle.tensor.lower_kernels.indexing import searching
 from treadle.tensor.lower_kernels.sorting import sorting
+from treadle.tensor.lower_kernels.special_functions import compiled, hypergeometric, polygamma, tail_moments
 
-__all__ = ["searching", "sorting"]
+__all__ = ["compiled", "hypergeometric", "polygamma", "searching", "sorting", "tail_moments"]

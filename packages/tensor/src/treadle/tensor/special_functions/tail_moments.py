@@ -6,7 +6,7 @@ and 8.2.2). Where x is on the tail's side of a, p is convex and grows from 0, so
 range where p stays below a bound is as accurate as the numbers, at tails of every weight. A derivative by a multiplies
 the integrand by u. For the beta density (DLMF 8.17.1) it is the same with u = logit(x) - logit(t).
 
-What is here is written for the functions of any of NumPy, JAX and PyTorch; C and Numba have texts of their own.
+What is here is written for the functions of any of NumPy, JAX and PyTorch; for C and Numba there are kernels.
 """
 
 from __future__ import annotations

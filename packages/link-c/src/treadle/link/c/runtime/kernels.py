@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from treadle.config import new_lock
 from treadle.graph import DuplicateRegistrationError
 from treadle.kernels import Specialised, c_name, c_text
+
+_CALLED = re.compile(r"\btr_k_\w+")
 
 
 class KernelTexts:
@@ -41,6 +45,17 @@ class KernelTexts:
     def find(self, name: str) -> str | None:
         """Return the text of a kernel's function, None for other names."""
         return self._texts.get(name)
+
+    def within(self, text: str) -> list[str]:
+        """Return the texts of the kernels that a text calls, and of those that they call."""
+        texts: dict[str, str] = {}
+        pending = _CALLED.findall(text)
+        while pending:
+            name = pending.pop()
+            if name not in texts and name in self._texts:
+                texts[name] = self._texts[name]
+                pending += _CALLED.findall(texts[name])
+        return list(texts.values())
 
 
 KERNELS = KernelTexts()

@@ -20,7 +20,6 @@ from treadle.link.c.runtime.functions.inverse_error_functions import (
     inverse_error_block,
 )
 from treadle.link.c.runtime.functions.scalars import scalar_helpers
-from treadle.link.c.runtime.functions.special_functions import SPECIAL
 from treadle.link.c.runtime.indexing import INDEXING, adding, adding_points, placing
 from treadle.link.c.runtime.kernels import KERNELS
 from treadle.link.c.runtime.linked import declarations, symbols
@@ -57,7 +56,7 @@ class Library:
         texts: dict[str, str] = {
             **CORE, **CALLS, **GAMMA_FUNCTIONS, **INVERSE_ERROR_FUNCTIONS, **scalar_helpers(), **DRIVER, **FUSED,
             **PRODUCT, **INDEXING, **LOOPS, **NORMALIZATION,
-            **SHAPES, **SPECIAL, **USERS, **LANGUAGE,
+            **SHAPES, **USERS, **LANGUAGE,
             "tr_f64s tr_f32s": VECTOR_TYPES,
         }  # fmt: skip
         HELPERS.refuse_names_of(texts)

@@ -12,7 +12,7 @@ import numpy as np
 from treadle.graph import Apply, Unsupported
 from treadle.link.c.conventions.dtypes import CTYPES, converted
 from treadle.link.c.runtime.vectors import BLOCK_FUNCTIONS
-from treadle.link.c.text.scalars import SCALARS
+from treadle.link.c.text.scalars import SCALARS, step_text
 from treadle.tensor import Elemwise, ScalarOp, Step
 
 
@@ -113,7 +113,7 @@ class _Builder:
         """Append a scalar op's operations and return its result, in the step's dtype."""
         operands = [self.convert(a, d) for a, d in zip(args, step.loops, strict=True)]
         first = CTYPES[step.loops[0]]
-        text = SCALARS.find(step.scalar_op, first.kind) or ""
+        text = step_text(step, first.kind)
         call = _CALL.fullmatch(text)
         if call and call[1] in BLOCK_FUNCTIONS and step.loops[0] == step.out:
             return self._block(call[1], operands, step.loops[0])

@@ -127,6 +127,7 @@ class CSite(Site):
     def write(self, version: Specialised, arguments: Sequence[str], keeps: bool) -> Length | None:
         """Write a call."""
         name = KERNELS.add(version)
+        self.unit.calls(name)
         routines = [self._routine(routine) for routine in version.routines]
         externals = [self._external(each) for each in version.externals]
         text = f"{name}({', '.join([*arguments, *routines, *externals])})"

@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
-from treadle.tensor import ScalarTable
+from treadle.kernels import Kernel
+from treadle.link.c.runtime.kernels import KERNELS
+from treadle.tensor import SCALAR_KERNELS, ScalarTable, Step
 
 # C expressions: {0} {1} {2} are the operands, {s} is the suffix of C's math functions (f for float32), {t} the short
 # name of the dtype computed with (f64, i8 …). The kind is that of the first operand's dtype.
-SCALARS: ScalarTable[str] = ScalarTable("c", "treadle.link.c.lower.elementwise.scalar")
+# Kernels stand for calls of their functions.
+SCALARS: ScalarTable[str | Kernel] = ScalarTable("c", "treadle.link.c.lower.elementwise.scalar", beside=SCALAR_KERNELS)
+
+
+def step_text(step: Step, kind: str) -> str:
+    """Return the C expression of a step, empty if there is none."""
+    entry = SCALARS.find(step.scalar_op, kind) or ""
+    if isinstance(entry, str):
+        return entry
+    operands = ", ".join(f"{{{i}}}" for i in range(len(step.loops)))
+    return f"{KERNELS.add(entry.of_numbers(step.loops))}({operands})"

@@ -12,6 +12,7 @@ from treadle.link.c.capsules import CPointer
 from treadle.link.c.conventions.convention import CHUNK, FIXED
 from treadle.link.c.conventions.dtypes import ctype
 from treadle.link.c.conventions.special import CALL, special_pointer
+from treadle.link.c.runtime.kernels import KERNELS
 from treadle.link.c.text.kernels import CSite
 from treadle.link.c.text.layout import Layout
 from treadle.link.c.text.requirements import CFunction, Requirements
@@ -257,8 +258,9 @@ class Unit:
 
     def calls(self, text: str) -> None:
         """Ask for the addresses of the functions of Python modules that a text of the current node calls."""
-        for called in CALL.finditer(text):
-            self.requirements.point(*special_pointer(called[1], called[2]), self.number)
+        for part in (text, *KERNELS.within(text)):
+            for called in CALL.finditer(part):
+                self.requirements.point(*special_pointer(called[1], called[2]), self.number)
 
     def table(self, ctype: str, values: Sequence[object]) -> str:
         """Return the name of a constant array."""

@@ -47,6 +47,7 @@ class _Units:
             unit = self._known[kernel] = make_kernel(
                 f"kernel_{kernel.name}", params, lines, uses, is_inlined=kernel.inline
             )
+            LIBRARY.keep(unit)
         return unit
 
 

@@ -11,7 +11,6 @@ from treadle.graph import DuplicateRegistrationError
 from treadle.link.numba.buffers import BUFFERS
 from treadle.link.numba.interrupts import WATCHED
 from treadle.link.numba.routines.pool import TEXT as POOL
-from treadle.link.numba.routines.special_functions import SPECIAL
 from treadle.link.numba.routines.threads import TEXT as THREADS
 from treadle.link.numba.text.unit import Unit
 
@@ -512,7 +511,7 @@ def row_sum_{t}(n, x, stride):  # i8 *{t} i8
 
 
 def _texts() -> Iterable[str]:
-    yield from (BUFFERS, POOL, THREADS, _LENGTHS, _HALF, SPECIAL, WATCHED)
+    yield from (BUFFERS, POOL, THREADS, _LENGTHS, _HALF, WATCHED)
     for t, bits, mantissa, bias in (("f4", "i4", "23", "127"), ("f8", "i8", "52", "1023")):
         yield _UNSIGNED.replace("{t}", t)
         layout = _FLOATS.replace("{bits}", bits).replace("{mantissa}", mantissa).replace("{bias}", bias)
@@ -533,13 +532,18 @@ class Library:
         self._texts: dict[str, str] = {}
         self._units: dict[str, Unit] = {}
 
+    def keep(self, unit: Unit) -> None:
+        """Have texts call a unit by its name, which no other has."""
+        with self._lock:
+            self._units[unit.name] = unit
+
     def find(self, name: str) -> Unit | None:
         """Return the function with a name, or None."""
         with self._lock:
             self._split()
             text = self._texts.get(name)
             if text is None:
-                return None
+                return self._units.get(name)
             if name not in self._units:
                 head, _, body = text.partition("\n")
                 declaration, _, types = head.partition("  # ")

@@ -86,41 +86,6 @@ for _name in (
 for _name in ("sin", "cos", "tan", "sinh", "cosh", "tanh"):
     SCALARS.register(f"arc{_name}", {"f": f"libm_a{_name}_{{t}}({{0}})"})
 
-# SciPy's compiled functions, by their names in cython_special; see `treadle.link.numba.routines.special`.
-for _name, _text in {
-    "beta": "beta_{t}({0}, {1})",
-    "betainc": "betainc_{t}({0}, {1}, {2})",
-    "betaincinv": "betaincinv_{t}({0}, {1}, {2})",
-    "digamma": "psi_{t}({0})",
-    "erfcinv": "erfcinv_{t}({0})",
-    "erfinv": "erfinv_{t}({0})",
-    "gamma": "gamma_{t}({0})",
-    "gammainc": "gammainc_{t}({0}, {1})",
-    "gammaincc": "gammaincc_{t}({0}, {1})",
-    "gammainccinv": "gammainccinv_{t}({0}, {1})",
-    "gammaincinv": "gammaincinv_{t}({0}, {1})",
-    "hyp2f1": "hyp2f1_{t}({0}, {1}, {2}, {3})",
-    "ndtri": "ndtri_{t}({0})",
-    "ndtri_exp": "ndtri_exp_{t}({0})",
-    "owens_t": "owens_t_{t}({0}, {1})",
-    "poch": "poch_{t}({0}, {1})",
-}.items():
-    SCALARS.register(_name, {"f": f"special_{_text}"})
-for _name in ("j0", "j1", "y0", "y1", "i0", "i0e", "i1", "i1e", "k0", "k0e", "k1", "k1e"):
-    SCALARS.register(_name, {"f": f"special_{_name}_{{t}}({{0}})"})
-for _name in ("jv", "yv", "iv", "ive", "kv", "kve"):
-    SCALARS.register(_name, {"f": f"special_{_name}_{{t}}({{0}}, {{1}})"})
-
-# Functions of `treadle.link.numba.routines.special_functions`, which compute in double.
-for _name, _text in {
-    "beta_tail_moment": "beta_tail_moment({0}, {1}, {2}, {3}, {4}, {5})",
-    "gamma_tail_moment": "gamma_tail_moment({0}, {1}, {2})",
-    "gammaln": "gammaln(f8({0}))",
-    "hyp2f1_series_slope": "hyp2f1_series_slope({0}, {1}, {2}, {3}, {4}, {5})",
-    "polygamma": "pick({0} == 0, special_psi_f8(f8({1})), polygamma(f8({0}), f8({1})))",
-    "tri_gamma": "tri_gamma(f8({0}))",
-}.items():
-    SCALARS.register(_name, {"f": f"{{t}}({_text})"})
 # Complex numbers: libm's functions, as in NumPy.
 for _name, _text in {
     "add": "{0} + {1}",

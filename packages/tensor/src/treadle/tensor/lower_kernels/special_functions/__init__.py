@@ -1,0 +1,1 @@
+"""Kernels of special functions, each of which computes one number."""
