@@ -422,6 +422,22 @@ def test_tables_and_functions_of_scipys_are_read_and_called(write: Write, dtype:
     assert "static const double table_BUMPS[] = {0.5, (-0.25), 1e+30, 3e-40};" in c_text(inner)
 
 
+POWERS = """
+@kernel
+def powers(x: Pointer[T], o: Pointer[T], n: int) -> int:
+    for i in range(n - 1):
+        o[i] = power(x[i], x[i + 1])
+    return OK
+"""
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex64", "complex128"])
+def test_powers_are_of_real_and_of_complex_numbers(write: Write, dtype: str) -> None:
+    x = np.array([1.5, 2.25, 0.5, 3.0], dtype) + (np.array([0.5j, -1j, 0.25j, 1j]) if "complex" in dtype else 0)
+    x = x.astype(dtype)
+    check_kernel(write(POWERS).powers, x, np.zeros_like(x), 4, rtol=20 * float(np.finfo(dtype).eps))
+
+
 @pytest.mark.parametrize(
     ("body", "said"),
     [

@@ -375,6 +375,8 @@ class _Printer:
             return f"__builtin_conj{single}({arguments})"
         if name == "compose":
             return f"__builtin_complex({arguments})"
+        if name == "power" and x.kind in REAL:
+            return f"__builtin_cpow{single}({arguments})"
         return f"{'fabs' if name == 'abs' else _FUNCTIONS.get(name, name)}{single}({arguments})"
 
 

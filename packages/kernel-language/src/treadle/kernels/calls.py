@@ -75,7 +75,7 @@ class Calls(Expressions):
         count = len(arguments)
         if called in _REAL_FUNCTIONS and count == _REAL_FUNCTIONS[called][1]:
             arguments = self._common(node, arguments)
-            if arguments[0].kind in FLOATS:
+            if arguments[0].kind in FLOATS or (arguments[0].kind in REAL and called is language.power):
                 return Apply(arguments[0].kind, _REAL_FUNCTIONS[called][0], arguments)
             raise self.error(node, f"a function of real numbers, got {shown(arguments[0].kind)}", "Convert it")
         kinds = {int: "int64", float: "float64", language.uint64: "uint64", language.float32: "float32"}

@@ -425,7 +425,7 @@ sin, cos, tan, tanh, atan = map(_function, ("sin", "cos", "tan", "tanh", "arctan
 
 
 def power(x: Any, y: Any) -> Any:
-    """Return a real number to a real power."""
+    """Return a real number to a real power, or a complex one to a complex power."""
     return _numpy().power(x, y)
 
 

@@ -184,6 +184,8 @@ class _Printer:
         assert isinstance(x, Apply)
         if x.function in _OF_VECTORS:
             return self._of_vectors(x)
+        if x.function == "power" and x.kind in REAL:
+            return f"{value_code(x.kind)}(libmc_pow({', '.join(f'c16({self.text(a)})' for a in x.arguments)}))"
         arguments = ", ".join(map(self.text, x.arguments))
         return f"{_function(x)}({arguments})"
 

@@ -1,7 +1,8 @@
 """Kernels of the ops of tensor, and rules for all compiling backends: importing the modules registers them."""
 
+from treadle.tensor.lower_kernels.elementwise import complex_numbers
 from treadle.tensor.lower_kernels.indexing import searching
 from treadle.tensor.lower_kernels.sorting import sorting
 from treadle.tensor.lower_kernels.special_functions import compiled, hypergeometric, polygamma, tail_moments
 
-__all__ = ["compiled", "hypergeometric", "polygamma", "searching", "sorting", "tail_moments"]
+__all__ = ["compiled", "complex_numbers", "hypergeometric", "polygamma", "searching", "sorting", "tail_moments"]

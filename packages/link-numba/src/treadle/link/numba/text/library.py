@@ -380,70 +380,11 @@ def div_{t}(a, b):  # {t} {t}
     scale = {r}(1) / (bi + br * high)
     return compose_{r}((ar * high + ai) * scale, (ai * high - ar) * scale)
 
-def reciprocal_{t}(a):  # {t}
-    ar = re_{t}(a)
-    ai = im_{t}(a)
-    if fabs(ai) <= fabs(ar):
-        low = ai / ar
-        size = ar + ai * low
-        return compose_{r}({r}(1) / size, -low / size)
-    high = ar / ai
-    other = ar * high + ai
-    return compose_{r}(high / other, {r}(-1) / other)
-
-def pow_{t}(a, b):  # {t} {t}
-    # Whole exponents by squaring.
-    br = re_{t}(b)
-    bi = im_{t}(b)
-    one = compose_{r}({r}(1), {r}(0))
-    if br == 0 and bi == 0:
-        return one
-    if re_{t}(a) == 0 and im_{t}(a) == 0:
-        if br > 0:
-            return compose_{r}({r}(0), {r}(0))
-        return compose_{r}({r}(INF - INF), {r}(INF - INF))
-    if bi == 0 and fabs(br) < 100 and floor(br) == br:
-        if br == 1:
-            return a
-        if br == 2:
-            return mul_{t}(a, a)
-        if br == 3:
-            return mul_{t}(a, mul_{t}(a, a))
-        power = one
-        factor = a
-        n = i8(fabs(br))
-        while n > 0:
-            if n & 1:
-                power = mul_{t}(power, factor)
-            n = n >> 1
-            if n > 0:
-                factor = mul_{t}(factor, factor)
-        if br < 0:
-            return div_{t}(one, power)
-        return power
-    return {t}(libmc_pow(c16(a), c16(b)))
-
 def size_{t}(a):  # {t}
     return libm_hypot_{r}(re_{t}(a), im_{t}(a))
 
 def cabs1_{t}(a):  # {t}
     return fabs(re_{t}(a)) + fabs(im_{t}(a))
-
-def sign_{t}(a):  # {t}
-    ar = re_{t}(a)
-    ai = im_{t}(a)
-    size = libm_hypot_{r}(ar, ai)
-    if size == {r}(INF):
-        x = pick(fabs(ar) == {r}(INF), copysign({r}(1), ar), {r}(0))
-        y = pick(fabs(ai) == {r}(INF), copysign({r}(1), ai), {r}(0))
-        if x != 0 and y != 0:
-            return compose_{r}({r}(INF - INF), {r}(INF - INF))
-        return compose_{r}(x, y)
-    if size == 0:
-        return compose_{r}({r}(0), {r}(0))
-    if size != size:
-        return compose_{r}(size, size)
-    return compose_{r}(ar / size, ai / size)
 
 def neg_{t}(a):  # {t}
     return compose_{r}(-re_{t}(a), -im_{t}(a))
@@ -451,24 +392,8 @@ def neg_{t}(a):  # {t}
 def conj_{t}(a):  # {t}
     return compose_{r}(re_{t}(a), -im_{t}(a))
 
-def rint_{t}(a):  # {t}
-    return compose_{r}(rint(re_{t}(a)), rint(im_{t}(a)))
-
 def scaled_{t}(a, scale):  # {t} f8
     return compose_{r}(re_{t}(a) * {r}(scale), im_{t}(a) * {r}(scale))
-
-def log1p_{t}(a):  # {t}
-    ar = re_{t}(a) + {r}(1)
-    ai = im_{t}(a)
-    return compose_{r}(libm_log_{r}(libm_hypot_{r}(ar, ai)), libm_atan2_{r}(ai, ar))
-
-def expm1_{t}(a):  # {t}
-    ar = re_{t}(a)
-    ai = im_{t}(a)
-    half = libm_sin_{r}(ai / {r}(2))
-    return compose_{r}(
-        libm_expm1_{r}(ar) * libm_cos_{r}(ai) - {r}(2) * half * half, libm_exp_{r}(ar) * libm_sin_{r}(ai)
-    )
 
 def above_{t}(a, b):  # {t} {t}
     # In the order of the real parts, then of the imaginary ones; nothing is larger than what has a NaN, nor smaller.

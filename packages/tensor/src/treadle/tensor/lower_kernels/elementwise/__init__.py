@@ -1,0 +1,1 @@
+"""Kernels of elementwise functions, each of which computes one number."""
