@@ -306,6 +306,14 @@ def measure(name: str, system: str) -> dict[str, Any]:
     return {**answer, "seconds": per_call(run, values)}
 
 
+def graph(case: Case, lib: Library, values: list[Any]) -> tuple[list[Any], Any]:
+    """Return the loop's arguments, and its output, or a list of it and of gradients."""
+    arguments = [lib.xp.tensor(f"x{i}", dtype=x.dtype.name, shape=x.shape) for i, x in enumerate(values)]
+    output = case.expression(lib, *arguments)
+    outputs = [output, *lib.xp.grad(output, [arguments[i] for i in case.slopes])] if case.slopes else output
+    return arguments, outputs
+
+
 def _made(case: Case, system: str, values: list[Any]) -> Callable[..., Any]:
     library, _, mode = system.partition("-")
     if system == NUMBA:
@@ -316,9 +324,7 @@ def _made(case: Case, system: str, values: list[Any]) -> Callable[..., Any]:
     if library == "jax":
         return _jax(case)
     lib = Treadle() if library == "treadle" else Pytensor()
-    arguments = [lib.xp.tensor(f"x{i}", dtype=x.dtype.name, shape=x.shape) for i, x in enumerate(values)]
-    output = case.expression(lib, *arguments)
-    outputs = [output, *lib.xp.grad(output, [arguments[i] for i in case.slopes])] if case.slopes else output
+    arguments, outputs = graph(case, lib, values)
     compiled: Callable[..., Any]
     if library == "treadle":
         from treadle.compile import function  # noqa: PLC0415 - as above

@@ -46,7 +46,7 @@ def make(model: Model, system: str, directory: str) -> Callable[..., Any]:
     return {"jax": _jax, "torch": _torch, "numpy": _numpy}[name](model)
 
 
-def _symbolic(model: Model, xp: Any, variables: list[Any], grad: Callable[..., Any]) -> Any:
+def symbolic(model: Model, xp: Any, variables: list[Any], grad: Callable[..., Any]) -> Any:
     """Return the output, or the list of outputs where there are gradients."""
     value = model.expression(xp, *variables)
     if not model.slopes:
@@ -58,7 +58,7 @@ def _symbolic(model: Model, xp: Any, variables: list[Any], grad: Callable[..., A
     return [value, *slopes]
 
 
-def _kinds(model: Model) -> list[tuple[str, int]]:
+def kinds(model: Model) -> list[tuple[str, int]]:
     """Return the dtype and the rank of each argument."""
     import numpy as np  # noqa: PLC0415 - each process imports one system
 
@@ -74,8 +74,8 @@ def _treadle(model: Model, mode: str, trusted: bool) -> Callable[..., Any]:
         count = shared(0.0, name="count")
         compiled = function([], [], updates=[(count, count + 1)], mode=mode)
     else:
-        inputs = [tt.tensor(f"x{i}", dtype=dtype, shape=(None,) * n) for i, (dtype, n) in enumerate(_kinds(model))]
-        compiled = function(inputs, _symbolic(model, tt, inputs, tt.grad), mode=mode)
+        inputs = [tt.tensor(f"x{i}", dtype=dtype, shape=(None,) * n) for i, (dtype, n) in enumerate(kinds(model))]
+        compiled = function(inputs, symbolic(model, tt, inputs, tt.grad), mode=mode)
     compiled.trust_input = trusted
     result: Callable[..., Any] = compiled
     return result
@@ -93,8 +93,8 @@ def _pytensor(model: Model, mode: str, trusted: bool) -> Callable[..., Any]:
         count = pytensor.shared(np.asarray(0.0), name="count")
         compiled = pytensor.function([], [], updates=[(count, count + 1)], mode=chosen)
     else:
-        inputs = [pt.tensor(f"x{i}", dtype=dtype, shape=(None,) * n) for i, (dtype, n) in enumerate(_kinds(model))]
-        compiled = pytensor.function(inputs, _symbolic(model, pt, inputs, pytensor.grad), mode=chosen)
+        inputs = [pt.tensor(f"x{i}", dtype=dtype, shape=(None,) * n) for i, (dtype, n) in enumerate(kinds(model))]
+        compiled = pytensor.function(inputs, symbolic(model, pt, inputs, pytensor.grad), mode=chosen)
     compiled.trust_input = trusted
     result: Callable[..., Any] = compiled
     return result

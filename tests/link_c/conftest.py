@@ -10,6 +10,7 @@ from treadle.config import config
 from treadle.graph import FunctionGraph
 from treadle.link.c import toolchain
 from treadle.link.c.linker import CLinker
+from treadle.link.c.support.prebuilt import PREBUILT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -19,6 +20,12 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("compiledir")
+
+
+@pytest.fixture(autouse=True)
+def _nothing_prebuilt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compile helper functions here, whatever is installed."""
+    monkeypatch.setattr(PREBUILT, "_folders", [])
 
 
 @pytest.fixture(autouse=True)

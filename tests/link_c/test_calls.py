@@ -278,7 +278,7 @@ def test_extension_that_cannot_be_loaded_does_not_keep_the_pool_away(
     toolchain = find_toolchain()
     assert isinstance(toolchain, Toolchain)
     # As where the file belongs to another Python: it lacks an init function of that name.
-    monkeypatch.setattr(libraries, "_MODULE", "another_module")
+    monkeypatch.setattr(libraries, "EXTENSION", "another_module")
     for _ in range(2):
         pool = Pool()
         monkeypatch.setattr(libraries, "POOL", pool)

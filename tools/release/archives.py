@@ -88,7 +88,7 @@ def wheel_faults(project: Project, wheel: Path, workspace: Workspace) -> Iterato
         yield from metadata_faults(project, files[f"{information}/METADATA"], workspace)
     else:
         yield f"there is no {information}/METADATA"
-    yield from _record_faults(files, f"{information}/RECORD")
+    yield from record_faults(files, f"{information}/RECORD")
 
 
 def _installed(project: Project) -> Iterator[str]:
@@ -144,7 +144,7 @@ def _licence(project: Project, files: Mapping[str, bytes], folder: str, workspac
             yield f"the licence {name} is another than LICENSE at the root of the workspace"
 
 
-def _record_faults(files: Mapping[str, bytes], record: str) -> Iterator[str]:
+def record_faults(files: Mapping[str, bytes], record: str) -> Iterator[str]:
     """Yield what RECORD says wrongly of the files."""
     if record not in files:
         yield "there is no RECORD"

@@ -72,6 +72,11 @@ SUITES = {
     "sparse-tensors": Suite(("tests/sparse",), ("tests/sparse/test_variables.py", "tests/sparse/test_names.py")),
     "named-tensors": Suite(("tests/named",), ("tests/named/test_types.py",)),
     "link-c": Suite(("tests/link_c",), ("tests/link_c/test_program.py", "tests/link_c/test_elemwise.py")),
+    "link-c-support": Suite(
+        ("tests/c_support",),
+        ("tests/c_support/test_levels.py",),
+        without={"tests/c_support/test_wheel.py": "builds a wheel of the checkout"},
+    ),
     "link-numba": Suite(("tests/link_numba",), ("tests/link_numba/test_program.py",)),
     "link-jax": Suite(("tests/link_jax",), ("tests/link_jax/test_lowering.py", "tests/link_jax/test_dispatch.py")),
     "link-torch": Suite(

@@ -9,7 +9,7 @@ from types import MappingProxyType
 # Packages, without the namespace that all have in common.
 _PACKAGES = (
     *("cache", "compile", "config", "graph", "kernels", "named", "rewrite", "sparse", "surface", "tensor", "testing"),
-    *("link.array_api", "link.c", "link.jax", "link.numba", "link.torch", "link.vm"),
+    *("link.array_api", "link.c", "link.c_support", "link.jax", "link.numba", "link.torch", "link.vm"),
 )
 
 # The distributions.
@@ -25,7 +25,7 @@ DISTRIBUTIONS = (
         "as-pytensor",
     ),
     *("tensor", "linalg", "named-tensors", "neural", "optimize", "random", "signal", "sparse-tensors"),
-    *("link-c", "link-numba", "link-jax", "link-torch", "link-array-api", "link-testing"),
+    *("link-c", "link-c-support", "link-numba", "link-jax", "link-torch", "link-array-api", "link-testing"),
 )
 
 # The modules that distributions beside tensor bring to `treadle.tensor`, with names of it besides.

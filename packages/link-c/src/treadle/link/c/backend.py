@@ -34,6 +34,7 @@ def _unavailable() -> str | None:
 
 def _about() -> dict[str, str]:
     from treadle.config import config
+    from treadle.link.c.support.prebuilt import PREBUILT
     from treadle.link.c.toolchain import find_toolchain
 
     toolchain = find_toolchain()
@@ -45,6 +46,7 @@ def _about() -> dict[str, str]:
         "flags": " ".join(toolchain.flags),
         "BLAS": config.blas__ldflags or "SciPy's",
         "threads": threads,
+        "prebuilt": PREBUILT.about(toolchain),
     }
 
 

@@ -7,12 +7,13 @@ import threading
 from typing import TYPE_CHECKING
 
 from treadle.config import span
-from treadle.link.c.errors import HelperError
+from treadle.link.c.errors import HelperError, LinkError
 from treadle.link.c.objects import OBJECTS
+from treadle.link.c.support.prebuilt import PREBUILT
 from treadle.link.c.text.division import MACRO, RUNS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from treadle.link.c.objects import Source
@@ -36,16 +37,33 @@ def program_library(toolchain: Toolchain, chosen: Toolchain, source: Source) -> 
     """
 
     def build(file: Path, target: Path) -> None:
-        objects, missing = OBJECTS.find(toolchain, source)
-        divided = MACRO in source.text
-        if not divided and not missing:
-            chosen.compile(file, target, *objects)
-            return
-        with span("compiler"):
-            objects += _compile_at_once(toolchain, chosen, source, file, RUNS if divided else 1, missing)
-            chosen.link(file, target, objects)
+        archives = PREBUILT.archives(toolchain, {name: source.object_text([name]) for name in source.helpers})
+        try:
+            _build(toolchain, chosen, source, file, target, archives)
+        except LinkError:
+            if not archives:
+                raise
+            # It may be the archives, whose objects are another compiler's, that this linker does not take.
+            _build(toolchain, chosen, source, file, target, {})
+            PREBUILT.refuse_archives()
 
     return chosen.kept(program_key(toolchain, chosen, source), source.text, build)
+
+
+def _build(
+    toolchain: Toolchain, chosen: Toolchain, source: Source, file: Path, target: Path, archives: Mapping[str, Path]
+) -> None:
+    """Build a library from the file with a program's text; archives are given by the names of helpers in them."""
+    objects, missing = OBJECTS.find(toolchain, source, archives)
+    # Of an archive the linker takes what the objects before it lack.
+    last = dict.fromkeys(archives.values())
+    divided = MACRO in source.text
+    if not divided and not missing:
+        chosen.compile(file, target, *objects, *last)
+        return
+    with span("compiler"):
+        objects += _compile_at_once(toolchain, chosen, source, file, RUNS if divided else 1, missing)
+        chosen.link(file, target, [*objects, *last])
 
 
 def _compile_at_once(

@@ -15,6 +15,10 @@ class CompileError(GraphError, RuntimeError):
         self.line = line
 
 
+class LinkError(CompileError):
+    """The compiler fails and names no line of the text that it was given, as where files cannot be linked."""
+
+
 class HelperError(CompileError):
     """The C compiler rejects helper functions that were to be linked to a program."""
 

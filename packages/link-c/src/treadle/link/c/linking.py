@@ -74,6 +74,11 @@ class _Libraries:
 _LIBRARIES = _Libraries()
 
 
+def helper_library(toolchain: Toolchain) -> Library:
+    """Return the helper functions, as they are written for a toolchain."""
+    return _LIBRARIES.get(toolchain)
+
+
 def link_graph(
     fgraph: FunctionGraph, native_outputs: frozenset[int], linker: RuleLinker, *, keeps_blocks: bool
 ) -> Program:
@@ -105,7 +110,7 @@ def link_graph(
 
 
 def _source(toolchain: Toolchain, unit: Unit, *, link: bool) -> Source:
-    return Assembly(unit).source(_LIBRARIES.get(toolchain), link=link, divide=not toolchain.threads)
+    return Assembly(unit).source(helper_library(toolchain), link=link, divide=not toolchain.threads)
 
 
 def link_stretches(fgraph: FunctionGraph, linker: RuleLinker, whole: RuleLinker) -> Program:

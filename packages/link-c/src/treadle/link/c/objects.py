@@ -14,7 +14,7 @@ from treadle.link.c.errors import CompileError, HelperError
 from treadle.link.c.toolchain import support_cache
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Sequence
     from pathlib import Path
 
     from treadle.cache import Cache
@@ -61,12 +61,17 @@ class HelperObjects:
             keys.append(key)
         return keys
 
-    def find(self, toolchain: Toolchain, source: Source) -> tuple[list[Path], list[str]]:
-        """Return the objects that have helpers of a program, and the names of the helpers that no object has."""
+    def find(self, toolchain: Toolchain, source: Source, without: Container[str] = ()) -> tuple[list[Path], list[str]]:
+        """Return the objects that have helpers of a program, and the names of the helpers that no object has.
+
+        Those `without` are left aside.
+        """
         cache = support_cache()
         files: dict[Path, None] = {}
         missing = []
         for name, key in zip(source.helpers, self.keys(toolchain, source), strict=True):
+            if name in without:
+                continue
             file = self._file(cache, key)
             if file is None:
                 missing.append(name)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from treadle.cache import Cache, default_cache, digest, processor
 from treadle.config import checkpoint, config, lazy_module, new_lock, span
 from treadle.link.c.conventions.abi import BRIDGE
-from treadle.link.c.errors import CompileError, CompilerWarning
+from treadle.link.c.errors import CompileError, CompilerWarning, LinkError
 
 if TYPE_CHECKING:
     import subprocess
@@ -147,7 +147,7 @@ class Toolchain:
                 f"c: the compiler {_ending(status)}, command: {command_line}\n{said}{about}\n{kept}\n"
                 "Check the options cxx and gcc__cxxflags; if they are right, report this."
             )
-            raise CompileError(msg, number)
+            raise CompileError(msg, number) if number or status < 0 else LinkError(msg)
         if self.warnings and said:
             sys.stderr.write(f"c: {command_line}\n{said}\n")
 
@@ -269,7 +269,7 @@ def find_toolchain(threads: bool = True) -> Toolchain | str:
     flags, libraries = _flags(clang)
     identity = f"{real} {about.st_size} {about.st_mtime_ns}"
     toolchain = Toolchain(
-        driver, identity, flags, libraries, f"{processor()} {_c_library()}", bool(config.cmodule__compilation_warning)
+        driver, identity, flags, libraries, f"{processor()} {c_library()}", bool(config.cmodule__compilation_warning)
     )
     return _with_threads(toolchain) if threads and config.openmp else toolchain
 
@@ -337,7 +337,7 @@ def _flags(clang: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return (*flags, *_LEAN), _LEAN_LIBRARIES
 
 
-def _c_library() -> str:
+def c_library() -> str:
     """Return name and version of the C library, since texts depend on its functions on vectors."""
     try:
         return os.confstr("CS_GNU_LIBC_VERSION") or ""

@@ -1,38 +1,34 @@
 """Two small libraries that make programs faster, and that nothing waits for: the pool, and the helper extension.
 
-They are kept in the compile directory. What is missing there is compiled in the background, a moment after the first
-program is linked, if the process lives that long. Without a compiler, Python's headers or a directory to keep them in,
-programs do without them.
+They are prebuilt in an installed distribution, or kept in the compile directory. What is missing in both is compiled in
+the background, a moment after the first program is linked, if the process lives that long. Without a compiler, Python's
+headers or a directory to keep them in, programs do without them.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import sys
-import sysconfig
 import threading
 from importlib import machinery, util
-from pathlib import Path
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from treadle.cache import Cache, default_cache
 from treadle.config import TreadleError, config, new_lock
-from treadle.link.c.support.calls_text import CALLS
+from treadle.link.c.support.library_sources import EXTENSION, EXTENSION_LIBRARY, POOL_LIBRARY, SUFFIX
 from treadle.link.c.support.pool import POOL
-from treadle.link.c.support.pool_text import POOL as POOL_TEXT
+from treadle.link.c.support.prebuilt import PREBUILT, library_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
     from types import ModuleType
 
+    from treadle.link.c.support.library_sources import LibrarySource
     from treadle.link.c.toolchain import Toolchain
 
 # Seconds until the background work begins; a process that ends before does not start it.
 DELAY = 0.25
-_MODULE = "_treadle_calls"
 
 
 class SupportLibraries:
@@ -61,7 +57,7 @@ class SupportLibraries:
         return self._extension
 
     def begin(self, toolchain: Toolchain) -> None:
-        """Load the libraries that are in the cache, and compile the others in the background."""
+        """Load the libraries that are prebuilt or in the cache, and compile the others in the background."""
         if not config.c__support_libraries:
             return
         with self._lock:
@@ -95,24 +91,21 @@ class SupportLibraries:
         return self._done.wait(seconds)
 
     def _missing(self, toolchain: Toolchain) -> list[_Work]:
+        """Load the libraries that are there; return the work on the others."""
+        uses = ((POOL_LIBRARY, POOL.install), (EXTENSION_LIBRARY, self._load))
+        rest = [(source, use) for source, use in uses if not _load_prebuilt(source, use)]
         within = default_cache()
-        if not within.persistent:
+        if not rest or not within.persistent:
             return []
         cache = Cache(within.directory / "support", quiet=True)
-        work = [_Work(cache, toolchain.complete(), POOL_TEXT, ".so", POOL.install)]
-        include = sysconfig.get_path("include")
-        if include and (Path(include) / "Python.h").exists():
-            # The first line makes the text, and so its key, specific to this Python and this NumPy.
-            text = f"/* Python {sys.version!r}, NumPy {np.__version__} */\n".replace("\n ", " ") + CALLS
-            flags = [f"-I{include}", f"-I{np.get_include()}"]
-            if sys.platform == "darwin":
-                flags.append("-Wl,-undefined,dynamic_lookup")
-            work.append(_Work(cache, toolchain.extended(flags, ()), text, ".so", self._load))
-        return [each for each in work if not each.load()] if cache.persistent else []
+        if not cache.persistent:
+            return []
+        work = [_Work(cache, source, toolchain, use) for source, use in rest if source.has_headers()]
+        return [each for each in work if not each.load()]
 
     def _load(self, path: Path) -> None:
-        loader = machinery.ExtensionFileLoader(_MODULE, str(path))
-        spec = util.spec_from_file_location(_MODULE, str(path), loader=loader)
+        loader = machinery.ExtensionFileLoader(EXTENSION, str(path))
+        spec = util.spec_from_file_location(EXTENSION, str(path), loader=loader)
         if spec is None:
             return
         module = util.module_from_spec(spec)
@@ -139,20 +132,31 @@ class SupportLibraries:
                 take(self._extension)
 
 
+def _load_prebuilt(source: LibrarySource, use: Callable[[Path], None]) -> bool:
+    """Load a library that an installed distribution brings; return whether there is one that can be loaded."""
+    file = PREBUILT.library(library_key(source.text, source.interfaces))
+    if file is None:
+        return False
+    try:
+        use(file)
+    except (OSError, ImportError):
+        return False
+    return True
+
+
 class _Work:
     """One library: its text, how to compile it, and the function that loads it."""
 
-    def __init__(self, cache: Cache, toolchain: Toolchain, text: str, suffix: str, use: Callable[[Path], None]) -> None:
+    def __init__(self, cache: Cache, source: LibrarySource, toolchain: Toolchain, use: Callable[[Path], None]) -> None:
         self._cache = cache
-        self._toolchain = toolchain
-        self._text = text
-        self._suffix = suffix
+        self._toolchain = source.toolchain(toolchain)
+        self._text = source.stamped
         self._use = use
-        self._key = toolchain.key(text)
+        self._key = self._toolchain.key(self._text)
 
     def load(self) -> bool:
         """Load the library if it is in the cache; return whether it is."""
-        file = self._cache.file(self._key, self._suffix)
+        file = self._cache.file(self._key, SUFFIX)
         if file is not None:
             # Compiling a library again that cannot be loaded would not help, and the other one does not depend on it.
             with contextlib.suppress(OSError, ImportError):
@@ -167,7 +171,7 @@ class _Work:
             source.write_text(self._text, encoding="utf-8")
             self._toolchain.compile(source, path)
 
-        self._use(self._cache.materialise(self._key, self._suffix, compile_))
+        self._use(self._cache.materialise(self._key, SUFFIX, compile_))
 
 
 SUPPORT = SupportLibraries()
