@@ -63,7 +63,7 @@ def test_wheel_with_another_tag_says_so_and_is_consistent(tmp_path: Path) -> Non
 @pytest.mark.slow
 def test_whole_wheel_spares_the_first_process_all_compilation_of_helpers(tmp_path: Path) -> None:
     dist = tmp_path / "dist"
-    command = [sys.executable, "-m", "tools.support_wheel", "--out-dir", dist]
+    command = [sys.executable, "-m", "tools.support_wheel", "--out-dir", str(dist)]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     (wheel,) = dist.iterdir()
     assert wheel.stat().st_size < 15 << 20

@@ -20,7 +20,7 @@ import pytest
 from tests.repo.tree import ROOT
 from tools.release import archives, pythons, suites
 from tools.release.follow import blocks, commands, program
-from tools.release.missing import of_the_record
+from tools.release.missing import of_compiled_wheels, of_the_record
 from tools.release.workspace import Changes, Project, ReleaseError, chosen, projects, required
 
 PYPROJECT = """
@@ -393,3 +393,12 @@ def test_what_the_last_dry_run_does_not_show_is_missing() -> None:
         "A dry run on Python 3.12, 3.13",
     ]
     assert len(list(of_the_record({}, "a"))) == 1
+
+
+def test_a_wheel_with_compiled_files_is_asked_for_until_there_is_one(tmp_path: Path) -> None:
+    support = distribution(tmp_path, "link-c-support")
+    (tmp_path / f"{support.stem}-py3-none-any.whl").touch()
+    (told,) = of_compiled_wheels([support], tmp_path)
+    assert "./dev support-wheel" in told
+    (tmp_path / f"{support.stem}-cp311-cp311-linux_x86_64.whl").touch()
+    assert list(of_compiled_wheels([support], tmp_path)) == []

@@ -6,15 +6,18 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from tools.release.dry_run import RECORD
-from tools.release.environments import run
+from tools.release.environments import ROOT, run
 from tools.release.pythons import VERSIONS
 from tools.release.workspace import Changes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from tools.release.workspace import Project
 
+# Distributions with wheels for one platform and Python, and the command that builds these.
+COMPILED = {"link-c-support": "./dev support-wheel"}
 # Other projects have these names on the public index (README, "Installing them elsewhere").
 TAKEN = ("compile", "config", "linalg", "rewrite", "tensor")
 
@@ -25,6 +28,7 @@ def missing(projects: Sequence[Project]) -> Iterator[str]:
     yield from _of_the_checkout(projects)
     record: dict[str, Any] = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.is_file() else {}
     yield from of_the_record(record, run(["git", "rev-parse", "HEAD"]).strip())
+    yield from of_compiled_wheels(projects, ROOT / "dist")
     names = ", ".join(name for name in TAKEN if name in {project.name for project in projects})
     if names:
         yield (
@@ -57,6 +61,18 @@ def _of_the_checkout(projects: Sequence[Project]) -> Iterator[str]:
     lacking = [tag for tag in lacking if tag not in tags]
     if lacking:
         yield f"Tags of this commit, one for each distribution that is released: {', '.join(lacking)}."
+
+
+def of_compiled_wheels(projects: Sequence[Project], folder: Path) -> Iterator[str]:
+    """Yield the distributions that have wheels with compiled files, but none of their version in a folder."""
+    for project in projects:
+        if project.name in COMPILED and not any(
+            wheel for wheel in folder.glob(f"{project.stem}-*.whl") if not wheel.stem.endswith("-any")
+        ):
+            yield (
+                f"{project.name}: a wheel with compiled files for each Python and platform, of which {folder.name} has "
+                f"none: {COMPILED[project.name]}."
+            )
 
 
 def of_the_record(record: dict[str, Any], commit: str) -> Iterator[str]:

@@ -59,8 +59,8 @@ OPTIONS: tuple[Option[object], ...] = (
     Option.boolean(
         "c__support_libraries",
         default=True,
-        doc="Make two small libraries in the background that let calls cost less and large results use memory again. "
-        "Everything works without them.",
+        doc="Make two small libraries in the background that let calls cost less and large results use memory again, "
+        "and use what an installed link-c-support has compiled beforehand. Everything works without them.",
         affects_code=False,
     ),
     Option.boolean(
