@@ -256,7 +256,7 @@ def test_a_changed_file_differs_from_its_digest(tree: Tree) -> None:
     with pytest.raises(zipfile.BadZipFile):
         archives.wheel_files(wheel)
     files = {"loom.py": b"", "RECORD": f"loom.py,sha256={digest('x')},0\nRECORD,,\n".encode()}
-    assert list(archives._record_faults(files, "RECORD")) == ["RECORD has another digest of loom.py"]
+    assert list(archives.record_faults(files, "RECORD")) == ["RECORD has another digest of loom.py"]
 
 
 def test_type_information_of_a_package_covers_what_others_bring_into_it(tmp_path: Path) -> None:

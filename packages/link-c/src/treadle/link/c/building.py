@@ -37,7 +37,7 @@ def program_library(toolchain: Toolchain, chosen: Toolchain, source: Source) -> 
     """
 
     def build(file: Path, target: Path) -> None:
-        archives = PREBUILT.archives(toolchain, {name: source.object_text([name]) for name in source.helpers})
+        archives = PREBUILT.archives(toolchain, source.helpers, lambda name: source.object_text([name]))
         try:
             _build(toolchain, chosen, source, file, target, archives)
         except LinkError:

@@ -42,7 +42,7 @@ _FAULTS = (OSError, ValueError, KeyError, TypeError, AttributeError)
 def at_level(toolchain: Toolchain, level: str) -> tuple[str, ...]:
     """Return a toolchain's flags for object files, with a level in the place of this machine's processor.
 
-    They are those of another processor, and so of no level, if the user named one.
+    If the user named a processor, its name is still among them: they are the flags of no level.
     """
     flags = [flag for flag in toolchain.flags if flag not in _NOT_OF_CODE]
     return tuple(f"-march={level}" if flag in _NATIVE else flag for flag in flags)
@@ -155,12 +155,12 @@ class Prebuilt:
         """Return the support library of a key, if there is one."""
         return next((file for folder in self.folders if (file := folder.library(key))), None)
 
-    def archives(self, toolchain: Toolchain, texts: Mapping[str, str]) -> dict[str, Path]:
-        """Return the archives that have helpers, by their names, of those whose objects' texts are given by name."""
+    def archives(self, toolchain: Toolchain, names: Iterable[str], text_of: Callable[[str], str]) -> dict[str, Path]:
+        """Return the archives that have helpers, by their names; `text_of` returns the text of a helper's object."""
         levels = [] if self._refused else self._levels(toolchain)
         if not levels:
             return {}
-        keys = {name: helper_key(text) for name, text in texts.items()}
+        keys = {name: helper_key(text_of(name)) for name in names}
         with self._lock:
             found = [(name, level.archive(key)) for level in reversed(levels) for name, key in keys.items()]
         return {name: archive for name, archive in found if archive is not None}
@@ -170,8 +170,10 @@ class Prebuilt:
         self._refused = True
 
     def _levels(self, toolchain: Toolchain) -> list[Level]:
-        name = processor_level()
-        folders = self.folders if name else []
+        folders = self.folders
+        name = processor_level() if folders else ""
+        if not name:
+            return []
         flags = at_level(toolchain, name)
         with self._lock:
             levels = [folder.level(name) for folder in folders]
