@@ -252,8 +252,10 @@ def test_archive_that_the_linker_does_not_take_is_left_aside(
     assert archives(commands) == {f"{processor_level()}/0.a"}
     commands.clear()
     x = tt.dvector("x")
-    assert link([x], [x * 3])(np.ones(1))[0].tolist() == [3]
+    assert link([x], [x - 3])(np.ones(1))[0].tolist() == [-2]
+    assert compiled(commands) == 0
     assert archives(commands) == set()
+    assert commands
     assert "the linker" in prebuilt.about(toolchain_here())
 
 
@@ -279,8 +281,8 @@ def test_threads_link_at_the_same_time(link: Link, commands: Commands) -> None:
     def work(k: int) -> None:
         x = tt.dvector("x")
         barrier.wait()
-        result = link([x], [x * (k + 2)])(np.ones(2))[0].tolist()
-        if result != [k + 2, k + 2]:
+        result = link([x], [(x + 1, x - 1, x / 2, x * x)[k]])(np.full(2, 4.0))[0].tolist()
+        if result != [(5, 3, 2, 16)[k]] * 2:
             wrong.append(result)
 
     threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
@@ -290,6 +292,22 @@ def test_threads_link_at_the_same_time(link: Link, commands: Commands) -> None:
         thread.join()
     assert wrong == []
     assert compiled(commands) == 0
+
+
+@pytest.mark.usefixtures("prebuilt")
+def test_forked_child_links_with_what_its_parent_has_read(link: Link, commands: Commands) -> None:
+    doubled(link)
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            commands.clear()
+            x = tt.dvector("x")
+            right = link([x], [x - 7])(np.ones(1))[0].tolist() == [-6]
+            status = 0 if right and len(archives(commands)) == 1 and compiled(commands) == 0 else 2
+        finally:
+            os._exit(status)
+    assert os.waitpid(child, 0)[1] == 0
 
 
 def test_words_say_what_there_is_and_whether_it_is_used(
