@@ -212,6 +212,7 @@ def test_registered_constructors_are_called_for_their_class() -> None:
         shared_constructor.register(Money, of_money)
 
 
+@pytest.mark.documents("shared.device")
 @pytest.mark.parametrize("name", ["", 3, ["gpu"]])
 def test_device_that_is_no_name_is_refused(name: object) -> None:
     with pytest.raises(GraphTypeError, match=r"shared: device must be the name of a device, such as 'gpu:1', or None"):
