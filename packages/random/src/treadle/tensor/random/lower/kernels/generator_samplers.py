@@ -218,12 +218,12 @@ def is_finite(x: float) -> bool:
 
 
 _SCOPE = MappingProxyType(
-    {k.name: k for k in (not_negative, not_zero_or_less, not_greater, is_finite)} | {"sqrt": sqrt, "kernel": kernel}
+    {k.name: k for k in (not_negative, not_zero_or_less, not_greater, is_finite)} | {"sqrt": sqrt}
 )
 
 
-class Condition(NamedTuple):
-    """A condition: a kernel of some parameters, by their positions."""
+class Requirement(NamedTuple):
+    """What is asked of some parameters: a kernel, and their positions."""
 
     holds: Kernel
     used: Sequence[int]
@@ -234,9 +234,9 @@ class _Conditions:
 
     def __init__(self) -> None:
         self._lock = new_lock()
-        self._known: dict[str, Sequence[Condition]] = {}
+        self._known: dict[str, Sequence[Requirement]] = {}
 
-    def get(self, sampler: str) -> Sequence[Condition]:
+    def get(self, sampler: str) -> Sequence[Requirement]:
         """Return the conditions of a sampler."""
         with self._lock:
             if sampler not in self._known:
@@ -245,13 +245,15 @@ class _Conditions:
             return self._known[sampler]
 
     @staticmethod
-    def _condition(sampler: str, number: int, text: str) -> Condition:
+    def _condition(sampler: str, number: int, text: str) -> Requirement:
         kinds = {"int64": "int", "float64": "float"}
         dtypes = GeneratorDraws.parameter_dtypes(sampler)
         used = [k for k in range(len(dtypes)) if re.search(rf"\b{'abc'[k]}\b", text)]
         parameters = ", ".join(f"{'abc'[k]}: {kinds[dtypes[k]]}" for k in used)
         name = f"{sampler}_holds_{number}"
-        return Condition(kernel_of_text(name, f"def {name}({parameters}) -> bool:\n    return {text}\n", _SCOPE), used)
+        return Requirement(
+            kernel_of_text(name, f"def {name}({parameters}) -> bool:\n    return {text}\n", _SCOPE), used
+        )
 
 
 _CONDITIONS = _Conditions()
@@ -263,11 +265,11 @@ _VECTORS: Mapping[str, Kernel] = MappingProxyType(
         "permutation": drawn_permutation,
     }
 )
-_OF_VECTORS: Mapping[str, Sequence[Condition]] = MappingProxyType(
+_OF_VECTORS: Mapping[str, Sequence[Requirement]] = MappingProxyType(
     {
-        "multinomial": [Condition(multinomial_holds, (0, 1))],
-        "multivariate_hypergeometric": [Condition(hypergeometric_holds, (0, 1))],
-        "dirichlet": [Condition(dirichlet_holds, (0,))],
+        "multinomial": [Requirement(multinomial_holds, (0, 1))],
+        "multivariate_hypergeometric": [Requirement(hypergeometric_holds, (0, 1))],
+        "dirichlet": [Requirement(dirichlet_holds, (0,))],
     }
 )
 _NUMBERS: Mapping[tuple[str, str], Kernel] = MappingProxyType(
@@ -290,7 +292,7 @@ FILLS: Mapping[str, str] = MappingProxyType(
 )
 
 
-def conditions_of(sampler: str) -> Sequence[Condition]:
+def conditions_of(sampler: str) -> Sequence[Requirement]:
     """Return what is asked of a sampler's parameters."""
     return _OF_VECTORS.get(sampler) or _CONDITIONS.get(sampler)
 
