@@ -398,46 +398,6 @@ def test_one_of_two_values_is_picked_without_a_jump(write: Write, dtype: str) ->
     np.testing.assert_array_equal(after[0], x)
 
 
-TABLES = """
-_BUMPS = (0.5, -0.25, 1e30, 3e-40)
-
-@kernel
-def smoothed(x: T, k: int) -> T:
-    return special.gammaln(x) * convert(T, _BUMPS[k])
-
-@kernel
-def bumps(x: Pointer[T], o: Pointer[T], n: int) -> int:
-    for i in range(n):
-        o[i] = smoothed(x[i], i & 3) + convert(T, _BUMPS[n - 4])
-    return OK
-"""
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_tables_and_functions_of_scipys_are_read_and_called(write: Write, dtype: str) -> None:
-    bumps = write(TABLES).bumps
-    x = np.array([0.1, 2.5, 7.0, -0.5, 1e30], dtype)
-    check_kernel(bumps, x, np.zeros_like(x), 5, rtol=3 * float(np.finfo(dtype).eps))
-    (inner,) = bumps.specialised([(dtype, -1), (dtype, -1), ("int64", 0)], {}).kernels
-    assert "static const double table_BUMPS[] = {0.5, (-0.25), 1e+30, 3e-40};" in c_text(inner)
-
-
-POWERS = """
-@kernel
-def powers(x: Pointer[T], o: Pointer[T], n: int) -> int:
-    for i in range(n - 1):
-        o[i] = power(x[i], x[i + 1])
-    return OK
-"""
-
-
-@pytest.mark.parametrize("dtype", ["float64", "complex64", "complex128"])
-def test_powers_are_of_real_and_of_complex_numbers(write: Write, dtype: str) -> None:
-    x = np.array([1.5, 2.25, 0.5, 3.0], dtype) + (np.array([0.5j, -1j, 0.25j, 1j]) if "complex" in dtype else 0)
-    x = x.astype(dtype)
-    check_kernel(write(POWERS).powers, x, np.zeros_like(x), 4, rtol=20 * float(np.finfo(dtype).eps))
-
-
 @pytest.mark.parametrize(
     ("body", "said"),
     [
