@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from treadle.kernels.c_vectors import VECTORS, vector_function, vector_type
-from treadle.kernels.kinds import REAL, SHORT, is_pointer, is_vector
+from treadle.kernels.c_vectors import VECTORS, eight_function, eight_type, vector_function, vector_type
+from treadle.kernels.kinds import MASKS, NUMBERS, REAL, SHORT, is_pointer, is_vector
 from treadle.kernels.tree import (
     Apply,
     Assign,
@@ -50,6 +50,7 @@ PREFIX = "tr_k_"
 _FUNCTIONS: Mapping[str, str] = MappingProxyType(
     {"power": "pow", "bits": f"{PREFIX}bits", "from_bits": f"{PREFIX}from_bits"}
 )
+_OF_EIGHTS = frozenset({"eights", "numbers", "which", "weave", "unweave"})
 _KEYWORDS = frozenset(
     {
         "auto", "case", "char", "const", "default", "do", "double", "enum", "extern", "goto", "inline", "int", "long",
@@ -106,6 +107,8 @@ HELPERS: Mapping[str, str] = MappingProxyType(
 
 def stored_type(dtype: str) -> str:
     """Return the C type of an element in memory."""
+    if dtype in NUMBERS or dtype in MASKS.values():
+        return eight_type(dtype)
     return _STORED.get(dtype, f"{dtype}_t")
 
 
@@ -357,6 +360,8 @@ class _Printer:
         if x.function == "lanes" or any(is_vector(k) for k in (x.kind, *(a.kind for a in x.arguments))):
             self.contracts |= x.function == "fused"
             return vector_function(x, [] if x.function == "lanes" else [*map(self.text, x.arguments)])
+        if x.function in _OF_EIGHTS or x.kind in NUMBERS:
+            return eight_function(x, [*map(self.text, x.arguments)])
         arguments = ", ".join(map(self.text, x.arguments))
         name = x.function
         if name in {"min", "max"} or (name == "abs" and x.kind == "int64"):

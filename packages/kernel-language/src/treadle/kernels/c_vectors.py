@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from string import Template
 from types import MappingProxyType
 
-from treadle.kernels.kinds import SHORT, SIZES
+from treadle.kernels.kinds import EIGHTS, MASKS, NUMBERS, SHORT, SIZES
 from treadle.kernels.tree import Apply, Literal
 
 _C_TYPES = {"float32": "float", "float64": "double"}
-_LANED = tuple(dtype for dtype in SHORT if "complex" not in dtype and dtype not in {"bool", "float16"})
+_LANED = tuple(dtype for dtype in SHORT if "complex" not in dtype and dtype not in {"bool", "float16", *NUMBERS})
 
 
 def vector_type(kind: str) -> str:
@@ -30,8 +31,143 @@ def _types(dtype: str) -> str:
     )
 
 
+def eight_type(kind: str) -> str:
+    """Return the C type of eights or of masks of them."""
+    return f"tr_k_{SHORT[kind] if kind in SHORT else f'm{kind[4:]}'}"
+
+
+def eight_function(x: Apply, arguments: Sequence[str]) -> str:
+    """Return the text of a function of eights."""
+    first = x.arguments[0].kind.removeprefix("*")
+    if x.function == "filled":
+        # Less 0 rather than plus 0, which would make 0.0 of -0.0.
+        return f"({arguments[0]} - ({eight_type(x.kind)}){{0}})"
+    if x.function in {"eights", "numbers"}:
+        element = _C_TYPES[NUMBERS.get(first, first)]
+        if x.function == "numbers":
+            return f"(({element} *){arguments[0]})"
+        return f"(({eight_type(x.kind[1:])} *)(((uintptr_t){arguments[0]} + 63) & ~(uintptr_t)63))"
+    kind = {"which": f"f{first[4:]}", "select": SHORT.get(x.kind), "weave": SHORT.get(EIGHTS.get(first, ""))}
+    short = kind.get(x.function) or SHORT[x.kind if x.kind in NUMBERS else first]
+    return f"tr_k_{x.function}_{short}({', '.join(arguments)})"
+
+
+def _eights(eight: str) -> dict[str, str]:
+    """Return the C text for eights: the types, functions, and eight matrices woven into one, four by four elements."""
+    short, element, size = SHORT[eight], _C_TYPES[NUMBERS[eight]], SIZES[eight] // 8
+    words = {"short": short, "Real": element, "Whole": f"int{8 * size}_t", "size": size, "m": MASKS[eight][4:]}
+    words |= {"f": "f" if size == 4 else "", "most": f"INT{8 * size}_MAX"}
+    return {
+        names: Template(text).substitute(words)
+        for names, text in (
+            (
+                Template("tr_k_$short tr_k_m$m").substitute(words),
+                """\
+typedef $Real tr_k_$short __attribute__((vector_size(8 * sizeof($Real)), may_alias));
+typedef $Whole tr_k_m$m __attribute__((vector_size(8 * sizeof($Real))));
+""",
+            ),
+            (
+                f"tr_k_sqrt_{short}",
+                """\
+static inline __attribute__((always_inline)) tr_k_$short tr_k_sqrt_$short(tr_k_$short x) {
+  $Real y[8];
+  memcpy(y, &x, sizeof y);
+#pragma omp simd simdlen(8)
+  for (int l = 0; l < 8; l++) y[l] = sqrt$f(y[l]);
+  memcpy(&x, y, sizeof y);
+  return x;
+}
+""",
+            ),
+            (f"tr_k_abs_{short}", "#define tr_k_abs_$short(x) ((tr_k_$short)((tr_k_m$m)(x) & $most))\n"),
+            (
+                f"tr_k_select_{short}",
+                """\
+#define tr_k_select_$short(m, x, y) ((tr_k_$short)(((tr_k_m$m)(x) & (m)) | ((tr_k_m$m)(y) & ~(m))))
+""",
+            ),
+            (
+                f"tr_k_which_{short}",
+                """\
+static inline __attribute__((always_inline)) int64_t tr_k_which_$short(tr_k_m$m m) {
+  typedef signed char tr_bytes __attribute__((vector_size(8)));
+  const tr_bytes bytes = __builtin_convertvector(m, tr_bytes);
+  uint64_t word;
+  memcpy(&word, &bytes, sizeof word);
+  /* Byte l keeps bit l; the product adds all bytes in its highest one. */
+  return (int64_t)((word & UINT64_C(0x8040201008040201)) * UINT64_C(0x0101010101010101) >> 56);
+}
+""",
+            ),
+            (
+                f"tr_k_four_{short} tr_k_turn_{short}",
+                """\
+typedef $Real tr_k_four_$short __attribute__((vector_size(4 * $size), aligned($size), may_alias));
+typedef $Whole tr_k_places_$short __attribute__((vector_size(4 * $size)));
+#ifdef __clang__
+#define TR_MIX_$short(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
+#else
+#define TR_MIX_$short(a, b, i, j, k, l) __builtin_shuffle(a, b, (tr_k_places_$short){i, j, k, l})
+#endif
+/* One vector of two, which is stored as a whole: processors wait where it is read after stores of halves. */
+#if defined(__clang__) || __GNUC__ >= 12
+#define TR_JOIN_$short(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7)
+#else
+#define TR_JOIN_$short(a, b) (tr_k_$short){a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3]}
+#endif
+/* Turns four by four elements. */
+#define tr_k_turn_$short(p, q, r, s) { \\
+  const tr_k_four_$short a = TR_MIX_$short(p, q, 0, 4, 2, 6), b = TR_MIX_$short(p, q, 1, 5, 3, 7); \\
+  const tr_k_four_$short c = TR_MIX_$short(r, s, 0, 4, 2, 6), d = TR_MIX_$short(r, s, 1, 5, 3, 7); \\
+  p = TR_MIX_$short(a, c, 0, 1, 4, 5); \\
+  q = TR_MIX_$short(b, d, 0, 1, 4, 5); \\
+  r = TR_MIX_$short(a, c, 2, 3, 6, 7); \\
+  s = TR_MIX_$short(b, d, 2, 3, 6, 7); }
+""",
+            ),
+            (
+                f"tr_k_weave_{short}",
+                """\
+static inline __attribute__((always_inline)) void
+tr_k_weave_$short(const $Real *x, const int64_t *at, tr_k_$short *to) {
+#define TR_FOUR(l) *(const tr_k_four_$short *)(x + at[l])
+  tr_k_four_$short p = TR_FOUR(0), q = TR_FOUR(1), r = TR_FOUR(2), s = TR_FOUR(3);
+  tr_k_four_$short t = TR_FOUR(4), u = TR_FOUR(5), v = TR_FOUR(6), w = TR_FOUR(7);
+#undef TR_FOUR
+  tr_k_turn_$short(p, q, r, s)
+  tr_k_turn_$short(t, u, v, w)
+  to[0] = TR_JOIN_$short(p, t);
+  to[1] = TR_JOIN_$short(q, u);
+  to[2] = TR_JOIN_$short(r, v);
+  to[3] = TR_JOIN_$short(s, w);
+}
+""",
+            ),
+            (
+                f"tr_k_unweave_{short}",
+                """\
+static inline __attribute__((always_inline)) void
+tr_k_unweave_$short(const tr_k_$short *x, $Real *to, const int64_t *at) {
+#define TR_FOUR(l, h) *(const tr_k_four_$short *)((const $Real *)(x + l) + h)
+  tr_k_four_$short p = TR_FOUR(0, 0), q = TR_FOUR(1, 0), r = TR_FOUR(2, 0), s = TR_FOUR(3, 0);
+  tr_k_four_$short t = TR_FOUR(0, 4), u = TR_FOUR(1, 4), v = TR_FOUR(2, 4), w = TR_FOUR(3, 4);
+#undef TR_FOUR
+  tr_k_turn_$short(p, q, r, s)
+  tr_k_turn_$short(t, u, v, w)
+#define TR_FOUR(l, y) *(tr_k_four_$short *)(to + at[l]) = y;
+  TR_FOUR(0, p) TR_FOUR(1, q) TR_FOUR(2, r) TR_FOUR(3, s) TR_FOUR(4, t) TR_FOUR(5, u) TR_FOUR(6, v) TR_FOUR(7, w)
+#undef TR_FOUR
+}
+""",
+            ),
+        )
+    }
+
+
 VECTORS: Mapping[str, str] = MappingProxyType(
     {
+        **{names: text for eight in NUMBERS for names, text in _eights(eight).items()},
         **{
             f"tr_k_v_{short} tr_k_u_{short} tr_k_i_{short} tr_k_j_{short} tr_k_w_{short}": _types(dtype)
             for dtype, short in SHORT.items()

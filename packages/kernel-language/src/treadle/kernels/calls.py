@@ -6,9 +6,22 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from treadle.kernels import language
+from treadle.kernels.eights import function_of_eights
 from treadle.kernels.expressions import Expressions, Unknown
 from treadle.kernels.externals import External, ExternalFunction
-from treadle.kernels.kinds import COMPLEX, FLOATS, INTEGERS, REAL, WEAK, is_pointer, is_vector, shown, value_kind
+from treadle.kernels.kinds import (
+    COMPLEX,
+    EIGHTS,
+    FLOATS,
+    INTEGERS,
+    NUMBERS,
+    REAL,
+    WEAK,
+    is_pointer,
+    is_vector,
+    shown,
+    value_kind,
+)
 from treadle.kernels.tree import (
     Apply,
     Binary,
@@ -75,7 +88,11 @@ class Calls(Expressions):
         count = len(arguments)
         if called in _REAL_FUNCTIONS and count == _REAL_FUNCTIONS[called][1]:
             arguments = self._common(node, arguments)
-            if arguments[0].kind in FLOATS or (arguments[0].kind in REAL and called is language.power):
+            if (
+                arguments[0].kind in FLOATS
+                or (arguments[0].kind in REAL and called is language.power)
+                or (arguments[0].kind in NUMBERS and called is language.sqrt)
+            ):
                 return Apply(arguments[0].kind, _REAL_FUNCTIONS[called][0], arguments)
             raise self.error(node, f"a function of real numbers, got {shown(arguments[0].kind)}", "Convert it")
         kinds = {int: "int64", float: "float64", language.uint64: "uint64", language.float32: "float32"}
@@ -101,7 +118,7 @@ class Calls(Expressions):
 
     def lane_dtype(self, node: ast.AST, dtype: str) -> str:
         """Return a dtype that there are vectors of."""
-        if dtype in REAL or dtype in {"bool", "float16"}:
+        if dtype in REAL or dtype in NUMBERS or dtype in {"bool", "float16"}:
             raise self.error(node, f"vectors of {dtype}", "Use integers, float32 or float64")
         return dtype
 
@@ -113,6 +130,9 @@ class Calls(Expressions):
 
     def _of_vectors(self, node: ast.Call, called: Any, arguments: list[Expression]) -> Expression | None:
         kinds = [a.kind for a in arguments]
+        of_eights = function_of_eights(called, arguments, lambda values: self._common(node, values))
+        if of_eights is not None:
+            return of_eights
         if called is language.team and len(kinds) == 1:
             return Apply("int64", "team", [self.fitted(node, arguments[0], "int64")])
         if called is language.vector and len(kinds) == 1 and is_pointer(kinds[0]):
@@ -143,7 +163,7 @@ class Calls(Expressions):
             return Apply("int64", "bits", [x])
         if called is language.from_bits and x.kind in INTEGERS:
             return Apply("float64", "from_bits", [x])
-        if called is abs and x.kind in {"int64", *FLOATS}:
+        if called is abs and x.kind in {"int64", *FLOATS, *NUMBERS}:
             return Apply(x.kind, "abs", [x])
         if called is abs and x.kind in REAL:
             return Apply(REAL[x.kind], "hypot", [Apply(REAL[x.kind], part, [x]) for part in ("real", "imag")])
@@ -152,7 +172,7 @@ class Calls(Expressions):
         if called in (language.real, language.imag, language.conj):
             if x.kind in REAL:
                 return Apply(x.kind if called is language.conj else REAL[x.kind], called.__name__, [x])
-            if x.kind in FLOATS and called is not language.imag:
+            if (x.kind in FLOATS or x.kind in NUMBERS) and called is not language.imag:
                 return x
         return None
 
@@ -165,6 +185,8 @@ class Calls(Expressions):
             return self.fitted(node, x, kind)
         if x.kind == kind:
             return x
+        if EIGHTS.get(x.kind) == kind:
+            return Apply(kind, "filled", [x])
         numbers = {*INTEGERS, *FLOATS, "bool"}
         if kind in REAL and x.kind in numbers:
             re = self._converted(node, REAL[kind], x)

@@ -129,7 +129,7 @@ class Checker(Calls):
         if self._is_routine(value):
             return [self._call_routine(value, None)]
         call = self.external_call(value) or self.expression(value)
-        if not isinstance(call, Call | CallExternal):
+        if not isinstance(call, Call | CallExternal) and call.kind != "nothing":
             raise self.error(node, "its value is not used", "Call a kernel or a routine, or assign the value")
         return [Do(call)]
 

@@ -13,6 +13,8 @@ from treadle.kernels.externals import External, ExternalTable
 from treadle.kernels.kinds import (
     FLOATS,
     INTEGERS,
+    MASKS,
+    NUMBERS,
     REAL,
     WEAK,
     is_pointer,
@@ -206,6 +208,8 @@ class Expressions:
             return value
         if isinstance(value, Literal) and value.kind in WEAK and not is_pointer(kind):
             number = value.value
+            if kind in NUMBERS:
+                return Apply(kind, "filled", [Literal(NUMBERS[kind], float(number))])
             fits = value.kind == "int" or kind in FLOATS or kind in REAL
             if fits and kind != "bool":
                 if kind in INTEGERS:
@@ -299,9 +303,9 @@ class Expressions:
         left, right = self._common(node, [left, right])
         kind = left.kind
         takes = (is_vector(kind) and operator in {"+", "-", "*"}) or (
-            (operator in _OF_FLOATS and (kind in FLOATS or kind in REAL))
+            (operator in _OF_FLOATS and (kind in FLOATS or kind in REAL or kind in NUMBERS))
             or (operator in {"+", "-", "*"} and kind in INTEGERS)
-            or (operator in _OF_BITS and (kind in INTEGERS or kind == "bool"))
+            or (operator in _OF_BITS and (kind in INTEGERS or kind == "bool" or kind in MASKS.values()))
             or (operator in {"//", "%"} and self._divides(node, kind, right))
         )
         if not takes:
@@ -323,7 +327,7 @@ class Expressions:
             return Unary("bool", "not", self.truth(node.operand))
         operator = {ast.USub: "-", ast.Invert: "~"}.get(type(node.op), "")
         operand = self.expression(node.operand)
-        takes = operand.kind == "int64" if operator == "~" else operand.kind in {"int64", *FLOATS, *REAL}
+        takes = operand.kind in ({"int64", *MASKS.values()} if operator == "~" else {"int64", *FLOATS, *REAL, *NUMBERS})
         if not operator or not takes:
             raise self.error(node, f"{type(node.op).__name__} of {shown(operand.kind)}", "Convert it")
         return Unary(operand.kind, operator, operand)
@@ -334,10 +338,12 @@ class Expressions:
         for op, a, b in zip(node.ops, operands, operands[1:], strict=False):
             operator = _COMPARISONS.get(type(op))
             a, b = self._common(node, [a, b])  # noqa: PLW2901 - of one kind
-            orders = a.kind in INTEGERS or a.kind in FLOATS
+            orders = a.kind in INTEGERS or a.kind in FLOATS or a.kind in NUMBERS
             if operator is None or is_pointer(a.kind) or not (orders or operator in {"==", "!="}):
                 raise self.error(node, f"{type(op).__name__} of {shown(a.kind)}", "Compare numbers")
-            tests.append(Binary("bool", operator, a, b))
+            if a.kind in MASKS and len(node.ops) > 1:
+                raise self.error(node, "two comparisons of eights in one", "Join masks by &")
+            tests.append(Binary(MASKS.get(a.kind, "bool"), operator, a, b))
         return tests[0] if len(tests) == 1 else Logic("bool", "and", tests)
 
     def _of_boolop(self, node: ast.BoolOp) -> Expression:

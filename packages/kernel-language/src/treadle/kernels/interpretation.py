@@ -10,7 +10,7 @@ import numpy as np
 
 from treadle.kernels import language
 from treadle.kernels.errors import KernelError
-from treadle.kernels.kinds import is_pointer, is_vector, value_kind
+from treadle.kernels.kinds import MASKS, is_pointer, is_vector, value_kind
 from treadle.kernels.language import ARRAYS, Array, Pointer, as_value
 from treadle.kernels.tree import Specialised
 
@@ -23,7 +23,7 @@ _OF_RANK = {rank: kind for kind, rank in ARRAYS.items()}
 def argument_of(value: Any, rank: int) -> tuple[Any, Argument]:
     """Return a value as a kernel's argument, and what is known of it."""
     if isinstance(value, Pointer):
-        return value, (value.elements.dtype.name, -1)
+        return value, (value.dtype, -1)
     if isinstance(value, Array):
         return value, (value.elements.dtype.name, value.ndim)
     if isinstance(value, np.ndarray) and value.ndim:
@@ -101,7 +101,7 @@ class _Typed(ast.NodeTransformer):
         self.kernel = kernel
 
     def _as(self, kind: str, value: ast.expr) -> ast.expr:
-        if is_pointer(kind) or is_vector(kind):
+        if is_pointer(kind) or is_vector(kind) or kind in MASKS.values():
             return value
         return ast.Call(ast.Name("_as", ast.Load()), [ast.Constant(kind), value], [])
 

@@ -14,12 +14,19 @@ SHORT: Mapping[str, str] = MappingProxyType(
     {
         "bool": "b", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "u8", "uint16": "u16",
         "uint32": "u32", "uint64": "u64", "float16": "f16", "float32": "f32", "float64": "f64", "complex64": "c64",
-        "complex128": "c128",
+        "complex128": "c128", "float32x8": "f32x8", "float64x8": "f64x8",
     }
 )  # fmt: skip
 SIZES: Mapping[str, int] = MappingProxyType(
-    {dtype: 1 if dtype == "bool" else int(short[1:]) // 8 for dtype, short in SHORT.items()}
+    {
+        dtype: 1 if dtype == "bool" else int(short[1:].removesuffix("x8")) // (1 if short.endswith("x8") else 8)
+        for dtype, short in SHORT.items()
+    }
 )
+# Eight numbers, one of each of eight matrices, that are computed with at once; comparisons of them are masks.
+EIGHTS: Mapping[str, str] = MappingProxyType({"float32": "float32x8", "float64": "float64x8"})
+NUMBERS: Mapping[str, str] = MappingProxyType({eight: one for one, eight in EIGHTS.items()})
+MASKS: Mapping[str, str] = MappingProxyType({"float32x8": "mask32x8", "float64x8": "mask64x8"})
 REAL: Mapping[str, str] = MappingProxyType({"complex64": "float32", "complex128": "float64"})
 COMPLEX: Mapping[str, str] = MappingProxyType({real: kind for kind, real in REAL.items()})
 # The kinds of number literals, which take the kind of what they meet.

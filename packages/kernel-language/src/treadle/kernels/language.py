@@ -12,7 +12,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from treadle.kernels.errors import KernelError
-from treadle.kernels.kinds import real_dtype, value_kind
+from treadle.kernels.kinds import EIGHTS, NUMBERS, real_dtype, value_kind
 from treadle.kernels.routines import call_routine
 
 if TYPE_CHECKING:
@@ -138,11 +138,17 @@ class Pointer(Generic[E]):
         """Return the value of an element."""
         return as_value(value_kind(self.elements.dtype.name), self.elements[self._at(index)])
 
+    @property
+    def dtype(self) -> str:
+        """The dtype of the elements, which are rows of a matrix where they are eights."""
+        name: str = self.elements.dtype.name
+        return EIGHTS[name] if self.elements.ndim == 2 else name
+
     def __setitem__(self, index: int, value: object) -> None:
         """Set an element, or as many as a vector has."""
         values = _numpy().asarray(value).astype(self.elements.dtype)
         at = self._at(index)
-        if values.ndim:
+        if values.ndim and self.elements.ndim == 1:
             self.elements[at : self._at(int(index) + len(values) - 1) + 1] = values
         else:
             self.elements[at] = values
@@ -223,6 +229,8 @@ ARRAYS = {kind: kind.ndim for kind in (Vector, Matrix, Array3, Array4, Array5)}
 def as_value(kind: str, value: Any) -> Any:
     """Return a value as Python holds one of a kind; integers wrap around."""
     np = _numpy()
+    if kind in NUMBERS:
+        return np.broadcast_to(value, 8).astype(NUMBERS[kind])
     if kind in {"int64", "uint64"} and isinstance(value, int):
         return np.array(value % 2**64, "uint64").astype(kind)[()]
     return np.asarray(value).astype(kind)[()]
@@ -248,7 +256,7 @@ def itemsize(kind: Any) -> int:
 
 def epsilon(kind: Any) -> float:
     """Return the distance from 1 to the next larger number of a type's precision."""
-    return 2.0**-23 if real_dtype(str(kind)) in {"float16", "float32"} else 2.0**-52
+    return 2.0**-23 if real_dtype(str(kind)).removesuffix("x8") in {"float16", "float32"} else 2.0**-52
 
 
 # Functions of values
@@ -266,7 +274,8 @@ def real_of(kind: Any) -> Any:
 
 def local(kind: Any, count: int) -> Pointer[Any]:
     """Return room for a known number of elements, which lasts until the kernel returns."""
-    return Pointer(_numpy().zeros(count, _dtype(kind)))
+    dtype = _dtype(kind)
+    return Pointer(_numpy().zeros((count, 8), NUMBERS[dtype]) if dtype in NUMBERS else _numpy().zeros(count, dtype))
 
 
 def _dtype(kind: Any) -> str:
@@ -357,6 +366,44 @@ def total(v: np.ndarray) -> Any:
 def pick(test: Any, first: Any, second: Any) -> Any:
     """Return one of two values, which are both computed: no processor has to foresee which."""
     return first if test else second
+
+
+# Eights: numbers of eight matrices, one of each, that are computed with at once.
+
+
+def eights(pointer: Pointer[E]) -> Pointer[Any]:
+    """Return a pointer to eights in the memory of numbers: the first that lies at a multiple of 64 bytes."""
+    numbers = pointer.elements[pointer.start :]
+    return Pointer(numbers[: len(numbers) // 8 * 8].reshape(-1, 8))
+
+
+def numbers(pointer: Pointer[E]) -> Pointer[Any]:
+    """Return a pointer to the numbers of eights."""
+    return Pointer(pointer.elements.reshape(-1), 8 * pointer.start)
+
+
+def select(mask: np.ndarray, first: Any, second: Any) -> np.ndarray:
+    """Return numbers of the first where a mask holds, otherwise of the second."""
+    chosen: np.ndarray = _numpy().where(mask, first, second)
+    return chosen
+
+
+def which(mask: np.ndarray) -> int:
+    """Return a mask as an int: a bit for each of the eight that it holds for, from the lowest on."""
+    return sum(1 << lane for lane, holds in enumerate(mask) if holds)
+
+
+def weave(x: Pointer[Any], at: Pointer[int64], to: Pointer[Any]) -> None:
+    """Write four eights: the elements 0, 1, 2 and 3 behind each of eight places."""
+    for element in range(4):
+        to[element] = _numpy().array([x[at[lane] + element] for lane in range(8)])
+
+
+def unweave(x: Pointer[Any], to: Pointer[Any], at: Pointer[int64]) -> None:
+    """Write the numbers of four eights behind eight places."""
+    for lane in range(8):
+        for element in range(4):
+            to[at[lane] + element] = x[element][lane]
 
 
 def bits(x: Any) -> Any:

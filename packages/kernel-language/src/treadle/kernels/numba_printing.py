@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from treadle.kernels.externals import External
-from treadle.kernels.kinds import COMPLEX, REAL, SIZES, is_pointer, is_vector
+from treadle.kernels.kinds import COMPLEX, MASKS, NUMBERS, REAL, SIZES, is_pointer, is_vector
 from treadle.kernels.language import Status
 from treadle.kernels.tree import (
     Apply,
@@ -48,6 +48,14 @@ _INSTRUCTIONS: Mapping[str, str] = MappingProxyType(
     {"sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint", "copysign": "copysign"}
 )
 _OF_VECTORS = frozenset({"team", "lanes", "vector", "filled", "fused", "first", "total"})
+_OF_EIGHTS = frozenset({"eights", "numbers", "which", "weave", "unweave"})
+_OPERATORS: Mapping[str, str] = MappingProxyType(
+    {
+        "+": "added", "-": "less", "*": "multiplied", "/": "divided", "-x": "negated", "&": "both", "|": "either",
+        "^": "differ", "~x": "not", "==": "equal", "!=": "unequal", "<": "below", "<=": "most", ">": "above",
+        ">=": "least",
+    }
+)  # fmt: skip
 _LIBM: Mapping[str, str] = MappingProxyType({"power": "pow"})
 _MEMORY: Mapping[str, str] = MappingProxyType({"bool": "u1", "float16": "u2"})
 
@@ -65,6 +73,8 @@ def value_code(kind: str) -> str:
     """Return the code of values of a kind, or of a pointer."""
     if is_pointer(kind):
         return f"*{memory_code(kind[1:])}"
+    if kind in MASKS.values():
+        return f"m{kind[4:6]}"
     return "b1" if kind == "bool" else f"{kind[0]}{SIZES[kind]}"
 
 
@@ -159,6 +169,11 @@ class _Printer:
         if isinstance(x, Binary) and is_vector(x.kind):
             name = {"+": "added", "-": "less", "*": "multiplied"}[x.operator]
             return f"simd_{name}_{memory_code(x.kind[1:-1])}({self.text(x.left)}, {self.text(x.right)})"
+        if isinstance(x, Binary) and (x.left.kind in NUMBERS or x.kind in MASKS.values()):
+            of = value_code(x.left.kind if x.left.kind in NUMBERS else x.kind)
+            return f"eights_{_OPERATORS[x.operator]}_{of}({self.text(x.left)}, {self.text(x.right)})"
+        if isinstance(x, Unary) and (x.kind in NUMBERS or x.kind in MASKS.values()):
+            return f"eights_{_OPERATORS[f'{x.operator}x']}_{value_code(x.kind)}({self.text(x.operand)})"
         if isinstance(x, Binary):
             right = self.text(x.right)
             if x.operator in {"<<", ">>"} and x.kind == "uint64":
@@ -182,8 +197,10 @@ class _Printer:
         if isinstance(x, Table):
             return f"as_{memory_code(x.table.dtype)}({external_name(x.table)})"
         assert isinstance(x, Apply)
-        if x.function in _OF_VECTORS:
+        if x.function in _OF_VECTORS and x.kind not in NUMBERS:
             return self._of_vectors(x)
+        if x.function in _OF_EIGHTS or x.kind in NUMBERS:
+            return self._of_eights(x)
         if x.function == "power" and x.kind in REAL:
             return f"{value_code(x.kind)}(libmc_pow({', '.join(f'c16({self.text(a)})' for a in x.arguments)}))"
         arguments = ", ".join(map(self.text, x.arguments))
@@ -197,6 +214,12 @@ class _Printer:
             arguments.append(text if code == "p" or code == value_code(argument.kind) else f"{code}({text})")
         call = f"call_{takes}_{result}({', '.join([external_name(x.function), *arguments])})"
         return call if result == "none" or result == value_code(x.kind) else f"{value_code(x.kind)}({call})"
+
+    def _of_eights(self, x: Apply) -> str:
+        kinds = [k for k in (x.kind, *(a.kind for a in x.arguments)) if k in MASKS.values()]
+        kinds += [k for k in (x.kind, *(a.kind for a in x.arguments)) if k.removeprefix("*") in NUMBERS]
+        code = value_code(kinds[-1].removeprefix("*"))
+        return f"eights_{x.function}_{code}({', '.join(map(self.text, x.arguments))})"
 
     def _of_vectors(self, x: Apply) -> str:
         if x.function == "team":

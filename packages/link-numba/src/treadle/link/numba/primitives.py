@@ -22,7 +22,7 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
 from treadle.config import new_lock
-from treadle.link.numba.routines import calls, lanes, memory
+from treadle.link.numba.routines import calls, eights, lanes, memory
 from treadle.link.numba.routines.externals import EXTERNALS
 from treadle.link.numba.routines.lapack import ROUTINES
 from treadle.link.numba.routines.numpy_sorts import SORTS
@@ -41,6 +41,11 @@ TYPES: dict[str, NumbaType] = {
     "f8": types.float64,
     "c8": types.complex64,
     "c16": types.complex128,
+    # Eight numbers of one precision, named by their bytes, and masks of them.
+    "f32": eights.Eights(types.float32, 4),
+    "f64": eights.Eights(types.float64, 8),
+    "m32": eights.Eights(types.boolean, 4),
+    "m64": eights.Eights(types.boolean, 8),
 }
 _COMPLEX = {"f4": "c8", "f8": "c16"}
 _REAL = {"c8": "f4", "c16": "f8"}
@@ -461,6 +466,18 @@ def _of_vectors(name: str, code: str) -> Intrinsic:
     return _primitive(write, result, *takes)
 
 
+def _of_eights(name: str, code: str) -> Intrinsic:
+    """A function of eights or of masks, by their code."""
+    mask = TYPES[f"m{code[1:]}"]
+    found = (
+        eights.of_masks(mask)
+        if code[0] == "m"
+        else eights.operations(TYPES[f"f{int(code[1:]) // 8}"], TYPES[code], mask)
+    )
+    write, result, takes = found[name]
+    return _primitive(write, result, *takes)
+
+
 def _from_table(code: str) -> Intrinsic:
     """The number at a position of a constant table, whose numbers are in the name as hexadecimal bytes."""
     values = struct.unpack(f"<{len(code) // 16}d", bytes.fromhex(code))
@@ -532,6 +549,7 @@ _FAMILIES: dict[str, Callable[..., Intrinsic]] = {
     "libmc": _libm_complex,
     "lapack": lambda name: _routine("lapack", name),
     "simd": _of_vectors,
+    "eights": _of_eights,
     "numpy": lambda _, short: _numpy_sort(short),
     "blas": lambda name: _routine("blas", name),
 }

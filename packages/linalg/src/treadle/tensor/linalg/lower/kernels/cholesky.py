@@ -7,8 +7,15 @@ from typing import TYPE_CHECKING, TypeVar
 from treadle.kernels import TABLE, Site, kernel
 from treadle.kernels.language import OK, Number, Pointer, blas, conj, convert, independent, lapack, local, real, sqrt
 from treadle.tensor.linalg.decompositions.cholesky import Cholesky, CholeskyPullback, CholeskySolve
+from treadle.tensor.linalg.lower.kernels.eights import (
+    cleared_beside_eights,
+    eights_factored,
+    eights_solved,
+    eights_turned,
+)
 from treadle.tensor.linalg.lower.kernels.matrices import SMALL
 from treadle.tensor.linalg.lower.kernels.stacks import Operand, Stack
+from treadle.tensor.linalg.lower.kernels.stacks_of_eights import Eights
 from treadle.tensor.linalg.lower.kernels.triangular import substituted
 
 if TYPE_CHECKING:
@@ -132,11 +139,33 @@ def cholesky_solved(m: int, n: int, a: Pointer[T], ld_a: int, x: Pointer[T], ld_
     return OK
 
 
+@kernel(inline=True)
+def cholesky_of_eights(m: int, a: Pointer[T], *, lower: bool) -> int:
+    """Factor eight at once, with zeros on the other side."""
+    bad = eights_factored(m, a, lower=lower)
+    cleared_beside_eights(a, m, lower=lower)
+    return bad
+
+
+@kernel(inline=True)
+def cholesky_of_eights_pulled_back(m: int, a: Pointer[T], g: Pointer[T], *, lower: bool) -> int:
+    """Run eight factorisations backwards at once."""
+    if not lower:
+        eights_turned(a, m)
+        eights_turned(g, m)
+    cholesky_stepped_back(a, m, g, m, m)
+    cleared_beside_eights(g, m, lower=True)
+    if not lower:
+        eights_turned(g, m)
+    return 0
+
+
 @TABLE.register(Cholesky)
 def cholesky(op: Cholesky, node: TensorNode, site: Site) -> None:
     """Factor in the memory of the result."""
     x = Operand(into="a", half="lower" if op.lower else "upper")
-    Stack(op, node, site, {"x": x}, {"a": "rows"}).run(cholesky_factored, lower=op.lower)
+    eights = Eights(cholesky_of_eights, {"lower": op.lower}, {"x": "a"})
+    Stack(op, node, site, {"x": x}, {"a": "rows"}).run(cholesky_factored, eights=eights, lower=op.lower)
 
 
 @TABLE.register(CholeskyPullback)
@@ -144,11 +173,13 @@ def cholesky_pullback(op: CholeskyPullback, node: TensorNode, site: Site) -> Non
     """Run the factorisation backwards in place; an upper triangle is read by columns, as if it were a lower one."""
     half, order = ("lower", "rows") if op.lower else ("upper", "columns")
     operands = {"a": Operand(order, half=half), "ct": Operand(order, into="g", half=half)}
-    Stack(op, node, site, operands, {"g": order}).run(cholesky_pulled_back)
+    eights = Eights(cholesky_of_eights_pulled_back, {"lower": op.lower}, {"ct": "g"})
+    Stack(op, node, site, operands, {"g": order}).run(cholesky_pulled_back, eights=eights)
 
 
 @TABLE.register(CholeskySolve)
 def cholesky_solve(op: CholeskySolve, node: TensorNode, site: Site) -> None:
     """Solve with both triangles in place."""
     operands = {"a": Operand(half="lower" if op.lower else "upper"), "b": Operand(into="x")}
-    Stack(op, node, site, operands, {"x": "rows"}).run(cholesky_solved, lower=op.lower)
+    eights = Eights(eights_solved, {"lower": op.lower}, {"b": "x"})
+    Stack(op, node, site, operands, {"x": "rows"}).run(cholesky_solved, eights=eights, lower=op.lower)

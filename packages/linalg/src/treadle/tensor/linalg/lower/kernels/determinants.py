@@ -6,11 +6,28 @@ import math
 from typing import TYPE_CHECKING, TypeVar
 
 from treadle.kernels import TABLE, Length, Site, kernel
-from treadle.kernels.language import OK, Number, Pointer, convert, exp, int32, is_complex, lapack, log, real_of
+from treadle.kernels.language import (
+    OK,
+    Number,
+    Pointer,
+    convert,
+    exp,
+    int32,
+    is_complex,
+    lapack,
+    local,
+    log,
+    numbers,
+    real_of,
+    select,
+    which,
+)
 from treadle.tensor.linalg.determinants import Det, SLogDet
+from treadle.tensor.linalg.lower.kernels.eights import ALL, eights_eliminated
 from treadle.tensor.linalg.lower.kernels.lu import eliminated
 from treadle.tensor.linalg.lower.kernels.matrices import SMALL, if_larger
 from treadle.tensor.linalg.lower.kernels.stacks import Operand, Stack
+from treadle.tensor.linalg.lower.kernels.stacks_of_eights import Eights
 
 if TYPE_CHECKING:
     from treadle.tensor import TensorNode
@@ -96,6 +113,37 @@ def logarithm_determined(
     return logarithm_of_pivots(m, a, ld_a, odd, sign, logarithm)
 
 
+@kernel(inline=True)
+def eights_determined(m: int, a: Pointer[T], det: Pointer[T]) -> int:
+    """Multiply the pivots of eight at once, or do for each what `determined` does where that overflows."""
+    known = convert(T, 0)
+    if m == 2 or m == 3:
+        known = few_rows_multiplied(m, a, m)
+        det[0] = known
+        if which((known != 0) & (known - known == 0)) == ALL:
+            return OK
+    sign = local(T, 1)
+    singular = eights_eliminated(m, a, 0, a, sign)
+    product = sign[0]
+    for i in range(m):
+        product *= a[i * (m + 1)]
+    product = select((known != 0) & (known - known == 0), known, product)
+    det[0] = product
+    again = which((product == 0) | ~(product - product == 0))
+    if again != 0:
+        for lane in range(8):
+            if (again >> lane) & 1 == 1:
+                own = numbers(det) + lane
+                logarithm = numbers(sign) + lane
+                if (singular >> lane) & 1 == 1:
+                    own[0] = 0
+                else:
+                    odd = int(logarithm[0] < 0)
+                    logarithm_of_pivots(m, numbers(a) + lane, 8 * m + 7, odd, own, logarithm)
+                    own[0] = own[0] * exp(logarithm[0])
+    return OK
+
+
 def pivots_needed(stack: Stack) -> Length:
     """Return the room for pivots, which small matrices do not need."""
     return stack.site.compute(if_larger, stack.lengths["m"], SMALL)
@@ -105,7 +153,8 @@ def pivots_needed(stack: Stack) -> Length:
 def det(op: Det, node: TensorNode, site: Site) -> None:
     """Multiply the pivots."""
     stack = Stack(op, node, site, {"a": Operand("either", writes=True)}, {"det": "rows"})
-    stack.run(determined, {"pivots": ("int32", pivots_needed(stack)), "total": ("R", 1)})
+    eights = Eights(eights_determined)
+    stack.run(determined, {"pivots": ("int32", pivots_needed(stack)), "total": ("R", 1)}, eights=eights)
 
 
 @TABLE.register(SLogDet)

@@ -17,7 +17,9 @@ from treadle.kernels.language import (
 )
 from treadle.tensor.linalg.decompositions.eigenvalues import Eig, Eigvals
 from treadle.tensor.linalg.decompositions.hermitian_eigenvalues import Eigh, Eigvalsh
+from treadle.tensor.linalg.lower.kernels.eights import JACOBI, eights_diagonalised
 from treadle.tensor.linalg.lower.kernels.stacks import Operand, Stack
+from treadle.tensor.linalg.lower.kernels.stacks_of_eights import Eights
 
 if TYPE_CHECKING:
     from treadle.tensor import TensorNode
@@ -42,10 +44,26 @@ def hermitian_diagonalised(
     return lapack.syevd("V" if vectors else "N", "L" if lower else "U", m, a, ld_a, w, work, n_work, iwork, n_iwork)
 
 
+@kernel(inline=True)
+def eigenvalues_of_eights(m: int, a: Pointer[T], w: Pointer[T], *, lower: bool) -> int:
+    """Write the eigenvalues of eight at once."""
+    return eights_diagonalised(m, a, w, a, vectors=False, lower=lower)
+
+
+@kernel(inline=True)
+def eigenvectors_of_eights(m: int, a: Pointer[T], w: Pointer[T], *, lower: bool) -> int:
+    """Write eigenvalues, and eigenvectors in the place of the matrices."""
+    return eights_diagonalised(m, a, w, a, vectors=True, lower=lower)
+
+
 @TABLE.register(Eigh)
 @TABLE.register(Eigvalsh)
 def of_hermitian(op: Eigh | Eigvalsh, node: TensorNode, site: Site) -> None:
-    """Diagonalise in the memory of the eigenvectors, or in a copy; LAPACK has no results for NaN and infinity."""
+    """Diagonalise in the memory of the eigenvectors, or in a copy; LAPACK has no results for NaN and infinity.
+
+    Eight small matrices are turned at once by Jacobi's method; in stacks of fewer than 32, eigenvectors have LAPACK's
+    signs.
+    """
     vectors, half = isinstance(op, Eigh), "lower" if op.lower else "upper"
     if vectors:
         stack = Stack(op, node, site, {"x": Operand("columns", into="a", half=half)}, {"w": "rows", "a": "columns"})
@@ -55,7 +73,9 @@ def of_hermitian(op: Eigh | Eigvalsh, node: TensorNode, site: Site) -> None:
     # As many integers as the routines' documentation says: each question is a kernel to compile.
     whole = stack.lengths["m"] * 5 + 3 if vectors else 1
     rooms = {"work": ("T", None), "rwork": ("R", None if is_complex_ else 0), "iwork": ("int32", whole)}
-    stack.run(hermitian_diagonalised, rooms, finite=True, vectors=vectors, lower=op.lower)
+    body = eigenvectors_of_eights if vectors else eigenvalues_of_eights
+    eights = Eights(body, {"lower": op.lower}, {"x": "a"} if vectors else {}, most=JACOBI, least=32)
+    stack.run(hermitian_diagonalised, rooms, finite=True, eights=eights, vectors=vectors, lower=op.lower)
 
 
 @kernel(inline=True)

@@ -8,9 +8,11 @@ from treadle.kernels import TABLE, Site, kernel
 from treadle.kernels.blocks import copied
 from treadle.kernels.language import OK, Number, Pointer, int32, lapack
 from treadle.tensor.linalg.inverses import MatrixInverse
+from treadle.tensor.linalg.lower.kernels.eights import eights_inverted
 from treadle.tensor.linalg.lower.kernels.linear_systems import small_system_solved
 from treadle.tensor.linalg.lower.kernels.matrices import SMALL, identity
 from treadle.tensor.linalg.lower.kernels.stacks import Operand, Stack
+from treadle.tensor.linalg.lower.kernels.stacks_of_eights import Eights
 
 if TYPE_CHECKING:
     from treadle.tensor import TensorNode
@@ -43,4 +45,5 @@ def inverted(
 def matrix_inverse(op: MatrixInverse, node: TensorNode, site: Site) -> None:
     """Solve for the identity with a copy, or invert in the memory of the result."""
     stack = Stack(op, node, site, {"a": Operand(writes=True)}, {"x": "rows"})
-    stack.run(inverted, {"pivots": ("int32", stack.lengths["m"]), "work": ("T", None)})
+    rooms = {"pivots": ("int32", stack.lengths["m"]), "work": ("T", None)}
+    stack.run(inverted, rooms, eights=Eights(eights_inverted))

@@ -8,9 +8,11 @@ from treadle.kernels import TABLE, Site, kernel
 from treadle.kernels.language import OK, Number, Pointer, blas, convert, int32, lapack
 from treadle.tensor.linalg.linear_systems import Solve
 from treadle.tensor.linalg.lower.kernels.cholesky import cholesky_factored, cholesky_solved
+from treadle.tensor.linalg.lower.kernels.eights import positive_systems_of_eights_solved, systems_of_eights_solved
 from treadle.tensor.linalg.lower.kernels.lu import eliminated, rows_exchanged
 from treadle.tensor.linalg.lower.kernels.matrices import SMALL
 from treadle.tensor.linalg.lower.kernels.stacks import Operand, Stack
+from treadle.tensor.linalg.lower.kernels.stacks_of_eights import Eights
 from treadle.tensor.linalg.lower.kernels.triangular import substituted_in_order
 
 if TYPE_CHECKING:
@@ -82,10 +84,12 @@ def solve(op: Solve, node: TensorNode, site: Site) -> None:
     right = Operand(into="x")
     if op.assume_a == "gen":
         stack = Stack(op, node, site, {"a": Operand("either", writes=True), "b": right}, {"x": "rows"})
-        stack.run(system_solved, {"pivots": ("int32", stack.lengths["m"])})
+        eights = Eights(systems_of_eights_solved, into={"b": "x"})
+        stack.run(system_solved, {"pivots": ("int32", stack.lengths["m"])}, eights=eights)
     elif op.assume_a == "pos":
         stack = Stack(op, node, site, {"a": Operand(writes=True, half=half), "b": right}, {"x": "rows"})
-        stack.run(positive_system_solved, lower=op.lower)
+        eights = Eights(positive_systems_of_eights_solved, {"lower": op.lower}, {"b": "x"})
+        stack.run(positive_system_solved, eights=eights, lower=op.lower)
     else:
         hermitian = op.assume_a == "her" and node.inputs[0].type.numpy_dtype.kind == "c"
         a = Operand("columns", writes=True, half=half)

@@ -17,6 +17,7 @@ from treadle.config import new_lock
 from treadle.kernels import Given, Kernel, Length, Site, kernel_of_text, language, real_dtype
 from treadle.kernels.language import MATRIX, OK, TOO_LONG, Pointer
 from treadle.tensor.linalg.lower.kernels import matrices
+from treadle.tensor.linalg.lower.kernels import woven as weaving
 from treadle.tensor.linalg.lower.kernels.matrices import (
     LOWER,
     MOST,
@@ -29,6 +30,8 @@ from treadle.tensor.linalg.lower.kernels.matrices import (
     shortened,
     smaller,
 )
+from treadle.tensor.linalg.lower.kernels.stacks_of_eights import Eights
+from treadle.tensor.linalg.lower.kernels.stacks_of_eights import Loop as LoopOfEights
 
 if TYPE_CHECKING:
     from treadle.graph import Variable
@@ -86,7 +89,7 @@ LOOPS = _Loops()
 
 
 @dataclass(slots=True)
-class _Part:
+class Part:
     """An operand or a result: what is passed of it, and the names that its matrix has in a loop."""
 
     name: str
@@ -139,9 +142,9 @@ class Stack:
         for array, core in zip(arrays, input_cores, strict=True):
             self._measure(array.shape[batch : batch + len(core)], core)
         self._counts = [self._broadcast([array.shape[d] for array in arrays]) for d in range(batch)]
-        self._parts: dict[str, _Part] = {}
+        self._parts: dict[str, Part] = {}
         for (name, operand), x, array, core in zip(operands.items(), node.inputs, arrays, input_cores, strict=True):
-            self._parts[name] = part = _Part(name, array, len(core), *self._matrix(core), operand)
+            self._parts[name] = part = Part(name, array, len(core), *self._matrix(core), operand)
             if operand.writes:
                 part.spare = self._spare(x, array)
         takers = {operand.into: name for name, operand in operands.items() if operand.into}
@@ -152,7 +155,7 @@ class Stack:
                 given, self._parts[takers[name]].spare = site.output_over(out, shape, x)
             else:
                 given = site.output(out, shape)
-            self._parts[name] = _Part(name, given.pointer, len(core), *self._matrix(core), None, order)
+            self._parts[name] = Part(name, given.pointer, len(core), *self._matrix(core), None, order)
         self._element = arrays[0].dtype
 
     # Lengths
@@ -219,6 +222,7 @@ class Stack:
         rooms: Mapping[str, tuple[str, Length | int | None]] = _NOTHING,
         *,
         finite: bool | None = None,
+        eights: Eights | None = None,
         **static: Any,
     ) -> None:
         """Write the loop that runs a kernel.
@@ -227,7 +231,8 @@ class Stack:
         ``"R"`` for real numbers like it) and lengths, which the parameters ``n_<name>`` get. With None, the kernel is
         asked for the length, as LAPACK is: called with ``n_<name>`` of -1, it writes it to the array's first element,
         and leaves all other arrays alone but for their first two elements. `finite` says whether operands have to be,
-        if the op has no field for it.
+        if the op has no field for it. `eights` is a kernel for stacks of small matrices of real numbers, eight of
+        them at once.
         """
         kinds = {name: {"T": self._element, "R": real_dtype(self._element)}.get(d, d) for name, (d, _) in rooms.items()}
         loop = _Loop(self, list(self._parts.values()), self._counts)
@@ -236,7 +241,30 @@ class Stack:
             loop.room(name, self.site.room(kinds[name], length), length)
         text = loop.text(body, static, getattr(self.op, "check_finite", False) if finite is None else finite)
         kernel = LOOPS.get(body.name, text, {**vars(matrices), **loop.scope, body.name: body, "__name__": __name__})
+        if eights is not None and self._may_be_small(eights.most):
+            room = self.site.compute(
+                weaving.woven_size, self._woven_elements(eights), len(self._parts) * eights.most**2
+            )
+            kernel = loop.of_eights(kernel, eights, self.site.room(self._element, room))
         self.site.run(kernel, *loop.arguments)
+
+    def _may_be_small(self, most: int) -> bool:
+        """Whether eight can be computed at once: real numbers of one dtype, and no length known to be large."""
+        kinds = {part.given.dtype for part in self._parts.values()}
+        lengths = [int(n.text) for p in self._parts.values() for n in (p.rows, p.columns) if n.text.isdigit()]
+        return (
+            bool(self._counts)
+            and len(kinds) == 1
+            and kinds <= {"float32", "float64"}
+            and max(lengths, default=0) <= most
+        )
+
+    def _woven_elements(self, eights: Eights) -> Length:
+        sizes = [part.rows * part.columns for name, part in self._parts.items() if name not in eights.into]
+        total = sizes[0]
+        for size in sizes[1:]:
+            total += size
+        return total
 
     def _asked(self, body: Kernel, room: str, kinds: Mapping[str, str], static: Mapping[str, Any]) -> Length:
         """Return the length of a working array that a kernel asks for."""
@@ -261,7 +289,7 @@ class Stack:
 class _Loop:
     """Writes the text of a loop, with the arguments that it is called with."""
 
-    def __init__(self, stack: Stack, parts: Sequence[_Part], counts: Sequence[Length]) -> None:
+    def __init__(self, stack: Stack, parts: Sequence[Part], counts: Sequence[Length]) -> None:
         self.site = stack.site
         self.op = stack.op
         self.parts = [*parts]
@@ -334,7 +362,25 @@ class _Loop:
         head = f"def NAME({', '.join(self.parameters)}) -> int:"
         return "\n".join([head, *_indented([*self.starts, *lines, "return OK"]), ""])
 
-    def _place(self, part: _Part) -> None:
+    def of_eights(self, one: Kernel, eights: Eights, room: Given) -> Kernel:
+        """Return the loop that computes eight small matrices at once, and calls that for one where they are not."""
+        parts = self.parts
+        sizes = {
+            p.name: (self._dim(f"{p.name}_rows", p.rows), self._dim(f"{p.name}_columns", p.columns)) for p in parts
+        }
+        halves = {p.name: _HALVES[p.operand.half] for p in parts if p.operand is not None}
+        loop = LoopOfEights(
+            one=one.name, passed=[p.partition(":")[0] for p in self.parameters], batch=self.batch, several=self.several,
+            raises=self.op.on_error == "raise", finite=getattr(self.op, "check_finite", False), sizes=sizes,
+            dims=self.values, halves=halves,
+        )  # fmt: skip
+        self._pointer("woven_room", room)
+        text = loop.text(eights, parts, self.parameters)
+        scope = {**vars(matrices), **vars(weaving), **self.scope, one.name: one, eights.body.name: eights.body}
+        scope |= {"int64": language.int64, "local": language.local, "eights": language.eights, "__name__": __name__}
+        return LOOPS.get(f"{eights.body.name}_stack", text, scope)
+
+    def _place(self, part: Part) -> None:
         """Say where a result's matrix is written."""
         name = part.name
         rows, columns = self._dim(f"{name}_rows", part.rows), self._dim(f"{name}_columns", part.columns)
@@ -348,7 +394,7 @@ class _Loop:
         self.starts.append(f"{name}_ld = max({rows if part.order == 'columns' else columns}, 1)")
         self.values |= {name: name, f"ld_{name}": f"{name}_ld"}
 
-    def _take(self, part: _Part, operand: Operand, finite: bool) -> None:
+    def _take(self, part: Part, operand: Operand, finite: bool) -> None:
         """Find an operand's matrix, or copy it."""
         name, given = part.name, part.given
         rows, columns = self._dim(f"{name}_rows", part.rows), self._dim(f"{name}_columns", part.columns)
@@ -399,7 +445,7 @@ class _Loop:
         else:
             self._stay(part, operand, source, how, given_how, copies, there)
 
-    def _put(self, part: _Part, operand: Operand, copies: Sequence[str], there: Sequence[str]) -> None:
+    def _put(self, part: Part, operand: Operand, copies: Sequence[str], there: Sequence[str]) -> None:
         """Copy an operand to a result's place, unless it is there."""
         result = next(other for other in self.results if other.name == operand.into)
         if part.spare.text == "0" or result.order == "columns":
@@ -412,7 +458,7 @@ class _Loop:
 
     def _stay(
         self,
-        part: _Part,
+        part: Part,
         operand: Operand,
         source: str,
         how: Sequence[str],

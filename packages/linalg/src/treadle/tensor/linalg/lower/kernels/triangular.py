@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 from treadle.kernels import TABLE, Site, kernel
 from treadle.kernels.language import OK, Number, Pointer, blas, conj, convert, independent, is_complex
+from treadle.tensor.linalg.lower.kernels.eights import triangles_of_eights_solved
 from treadle.tensor.linalg.lower.kernels.matrices import SMALL
 from treadle.tensor.linalg.lower.kernels.stacks import Operand, Stack
+from treadle.tensor.linalg.lower.kernels.stacks_of_eights import Eights
 from treadle.tensor.linalg.triangular_systems import SolveTriangular
 
 if TYPE_CHECKING:
@@ -104,4 +106,6 @@ def solve_triangular(op: SolveTriangular, node: TensorNode, site: Site) -> None:
     """Solve in place."""
     a = Operand("either", half="lower" if op.lower else "upper", strict=op.unit_diagonal)
     stack = Stack(op, node, site, {"a": a, "b": Operand(into="x")}, {"x": "rows"})
-    stack.run(triangular_solved, lower=op.lower, unit=op.unit_diagonal)
+    lower, unit = op.lower, op.unit_diagonal
+    eights = Eights(triangles_of_eights_solved, {"lower": lower, "unit": unit}, {"b": "x"}, most=16)
+    stack.run(triangular_solved, eights=eights, lower=lower, unit=unit)
