@@ -10,7 +10,7 @@ import numpy as np
 
 from treadle.kernels import language
 from treadle.kernels.errors import KernelError
-from treadle.kernels.kinds import MASKS, is_pointer, is_vector, value_kind
+from treadle.kernels.kinds import EIGHTS, MASKS, is_pointer, is_vector, value_kind
 from treadle.kernels.language import ARRAYS, Array, Pointer, as_value
 from treadle.kernels.tree import Specialised
 
@@ -26,6 +26,8 @@ def argument_of(value: Any, rank: int) -> tuple[Any, Argument]:
         return value, (value.dtype, -1)
     if isinstance(value, Array):
         return value, (value.elements.dtype.name, value.ndim)
+    if isinstance(value, np.ndarray) and rank == 0 and value.shape == (8,) and value.dtype.name in EIGHTS:
+        return value, (EIGHTS[value.dtype.name], 0)
     if isinstance(value, np.ndarray) and value.ndim:
         if rank == -1:
             return Pointer(value.reshape(-1) if value.flags.c_contiguous else value), (value.dtype.name, -1)
