@@ -583,65 +583,6 @@ def test_vectors_compute_many_elements_at_once(write: Write, dtype: str, mode: s
         assert found[0] == x[:n].sum(dtype=dtype)
 
 
-EIGHTS = """
-@kernel(inline=True)
-def eased(a: Pointer[T], b: T, n: int) -> T:
-    kept = local(T, 2)
-    kept[1] = convert(T, 0)
-    for i in range(n):
-        x = a[i]
-        small = (abs(x) < b) & ~(x == 0) | (x >= 7) ^ (x != x)
-        a[i] = select(small, -sqrt(abs(x)) / 2, x * 2 - 1)
-        kept[1] += a[i]
-    return kept[1]
-
-
-@kernel
-def by_eights(x: Pointer[T], at: Pointer[int64], n: int, o: Pointer[T], room: Pointer[T]) -> int:
-    a = eights(room)
-    i = 0
-    while i + 4 <= n:
-        weave(x + i, at, a + i)
-        i += 4
-    for k in range(i, n):
-        for lane in range(8):
-            numbers(a)[8 * k + lane] = x[at[lane] + k]
-    a[n] = eased(a, a[0] - a[0] + 3, n)
-    found = which(~(a[n] > 0)) + 256 * which(a[n] <= a[0])
-    unweave(a + (n - 3), o, at)
-    return found
-"""
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("mode", ["VM", "C", "NUMBA"])
-def test_eights_are_numbers_of_eight_places(write: Write, dtype: str, mode: str) -> None:
-    made = write(EIGHTS)
-    n = 6
-    x = np.random.default_rng(2).integers(-9, 10, (8, n)).astype(dtype)
-    x[2, 3], x[5, 1] = np.nan, 0
-    order = np.array([3, 1, 7, 0, 2, 6, 5, 4])
-    wanted = x[order]
-    with np.errstate(invalid="ignore"):
-        small = (np.abs(wanted) < 3) & (wanted != 0) | ((wanted >= 7) ^ np.isnan(wanted))
-        wanted = np.where(small, -np.sqrt(np.abs(wanted)) / 2, wanted * 2 - 1).astype(dtype)
-    total = np.zeros(8, dtype)
-    for column in wanted.T:
-        total += column
-    out, room = np.zeros(8 * n, dtype), np.zeros(8 * (n + 1) + 16, dtype)
-    masks, (_, _, found, _) = compiled_kernel(made.by_eights, x.ravel(), order * n, n, out, room, mode=mode)
-    bits = [sum(1 << lane for lane in np.flatnonzero(mask)) for mask in (~(total > 0), total <= wanted[:, 0])]
-    assert masks == bits[0] + 256 * bits[1]
-    last = np.concatenate([wanted[:, n - 3 :], total[:, None]], axis=1)
-    np.testing.assert_array_equal(found.reshape(8, n)[order, :4], last)
-
-
-def test_eights_are_not_compared_twice_in_one(write: Write) -> None:
-    made = write("@kernel\ndef between(x: Pointer[T]) -> int:\n    a = eights(x)\n    return which(0 < a[0] < 1)\n")
-    with pytest.raises(KernelError, match=r"two comparisons of eights in one, in line 12: .* Join masks by &"):
-        made.between(np.zeros(8))
-
-
 @pytest.mark.parametrize("mode", ["VM", "C", "NUMBA"])
 def test_steps_of_a_shared_loop_have_variables_of_their_own(write: Write, mode: str) -> None:
     x = np.arange(1000)
