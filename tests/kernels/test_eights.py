@@ -30,14 +30,14 @@ T = TypeVar("T", bound=Number)
 @kernel(inline=True)
 def eased(a: Pointer[T], b: T, n: int) -> T:
     """Return a sum of eights that are changed."""
-    kept = local(T, 2)
-    kept[1] = convert(T, 0)
+    kept = local(T, 2)  # type: ignore[misc]
+    kept[1] = convert(T, 0)  # type: ignore[misc]
     for i in range(n):
         x = a[i]
         small = (abs(x) < b) & ~(x == 0) | (x >= 7) ^ (x != x)
         a[i] = select(small, -sqrt(abs(x)) / 2, x * 2 - 1)
         kept[1] += a[i]
-    return kept[1]
+    return kept[1]  # type: ignore[no-any-return]
 
 
 @kernel

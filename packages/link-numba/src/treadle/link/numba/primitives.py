@@ -41,11 +41,7 @@ TYPES: dict[str, NumbaType] = {
     "f8": types.float64,
     "c8": types.complex64,
     "c16": types.complex128,
-    # Eight numbers of one precision, named by their bytes, and masks of them.
-    "f32": eights.Eights(types.float32, 4),
-    "f64": eights.Eights(types.float64, 8),
-    "m32": eights.Eights(types.boolean, 4),
-    "m64": eights.Eights(types.boolean, 8),
+    **eights.KINDS,
 }
 _COMPLEX = {"f4": "c8", "f8": "c16"}
 _REAL = {"c8": "f4", "c16": "f8"}
@@ -466,18 +462,6 @@ def _of_vectors(name: str, code: str) -> Intrinsic:
     return _primitive(write, result, *takes)
 
 
-def _of_eights(name: str, code: str) -> Intrinsic:
-    """A function of eights or of masks, by their code."""
-    mask = TYPES[f"m{code[1:]}"]
-    found = (
-        eights.of_masks(mask)
-        if code[0] == "m"
-        else eights.operations(TYPES[f"f{int(code[1:]) // 8}"], TYPES[code], mask)
-    )
-    write, result, takes = found[name]
-    return _primitive(write, result, *takes)
-
-
 def _from_table(code: str) -> Intrinsic:
     """The number at a position of a constant table, whose numbers are in the name as hexadecimal bytes."""
     values = struct.unpack(f"<{len(code) // 16}d", bytes.fromhex(code))
@@ -549,7 +533,7 @@ _FAMILIES: dict[str, Callable[..., Intrinsic]] = {
     "libmc": _libm_complex,
     "lapack": lambda name: _routine("lapack", name),
     "simd": _of_vectors,
-    "eights": _of_eights,
+    "eights": lambda name, code: _primitive(*eights.find(name, code)),
     "numpy": lambda _, short: _numpy_sort(short),
     "blas": lambda name: _routine("blas", name),
 }

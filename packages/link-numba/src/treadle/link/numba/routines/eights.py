@@ -138,3 +138,20 @@ def of_masks(mask: Eights) -> dict[str, tuple[Write, types.Type | None, tuple[ty
         "not": (lambda context, builder, sig, args: builder.not_(args[0]), mask, (mask,)),
         "which": (which, types.int64, (mask,)),
     }
+
+
+# Eight numbers of one precision by their bytes, and masks of them.
+KINDS: dict[str, types.Type] = {
+    "f32": Eights(types.float32, 4),
+    "f64": Eights(types.float64, 8),
+    "m32": Eights(types.boolean, 4),
+    "m64": Eights(types.boolean, 8),
+}
+
+
+def find(name: str, code: str) -> tuple[Any, ...]:
+    """Return a primitive of eights or masks by its name and their code: what writes it, what it returns and takes."""
+    mask = KINDS[f"m{code[1:]}"]
+    found = of_masks(mask) if code[0] == "m" else operations(KINDS[code].element, KINDS[code], mask)
+    write, result, takes = found[name]
+    return write, result, *takes
