@@ -35,7 +35,7 @@ def main() -> int:
     parser.add_argument("--family", help="module that it belongs to; a new one of the op's name by default")
     parser.add_argument("--room", help="folder of treadle.tensor for a new family of ops")
     parser.add_argument("--op", help="class of op or elementwise function that a rule is about")
-    parser.add_argument("--backend", help="backend of a lowering: c, numba, jax or torch")
+    parser.add_argument("--backend", help="backend of a lowering: kernels (of C and Numba), c, numba, jax or torch")
     parser.add_argument("--root", type=Path, default=ROOT, help="the checkout; this one by default")
     args = parser.parse_args()
     kind = KINDS[args.kind]

@@ -15,12 +15,15 @@ if TYPE_CHECKING:
 BACKENDS: dict[str, tuple[str, str, str]] = {
     "c": ("TABLE", ", unit: Unit", "None"),
     "jax": ("JAX", "", "Lowered"),
+    # What C and Numba share.
+    "kernels": ("TABLE", ", site: Site", "None"),
     "numba": ("TABLE", ", writer: GraphWriter", "None"),
     "torch": ("TORCH", "", "Lowered"),
 }
 TYPES: dict[str, Imports] = {
     "c": {"treadle.link.c.text.unit": ("Unit",), "treadle.tensor": ("TensorNode",)},
     "jax": {"treadle.link.jax.table": ("Lowered",), "treadle.tensor": ("TensorNode",)},
+    "kernels": {"treadle.kernels": ("Site",), "treadle.tensor": ("TensorNode",)},
     "numba": {"treadle.link.numba.text.writer": ("GraphWriter",), "treadle.tensor": ("TensorNode",)},
     "torch": {"treadle.link.torch.table": ("Lowered",), "treadle.tensor": ("TensorNode",)},
 }
@@ -37,6 +40,8 @@ def lower_{name}(op: {op}, node: TensorNode{more}) -> {returns}:
 def _place(root: Path, backend: str, home: Path) -> Path:
     """Return the module of a backend's rules for the family of an op: in the folder that they have in its room."""
     lower = root / f"packages/link-{backend}/src/treadle/link/{backend}/lower"
+    if home.is_relative_to(root / TENSOR) and backend == "kernels":
+        return root / TENSOR / "lower_kernels" / home.relative_to(root / TENSOR).parts[0] / home.name
     if home.is_relative_to(root / TENSOR):
         return lower / home.relative_to(root / TENSOR).parts[0] / home.name
     folder = next(root / folder for folder in FOLDERS if home.is_relative_to(root / folder))
@@ -56,7 +61,13 @@ def refusal(root: Path, args: Namespace) -> str:
     if home is None:
         return f"a lowering is for an op of treadle.tensor, got {args.name!r}. Name its class, such as Sort."
     place = _place(root, args.backend, home)
-    folder = place.parent.parent if _is_of_backend(root, args.backend, place) else place.parent
+    is_own = _is_of_backend(root, args.backend, place)
+    if not is_own and not (place.parent / "__init__.py").exists():
+        return (
+            f"{place.parent.relative_to(root)} has no __init__.py. Write one that imports its modules, and name it in "
+            "the distribution's entry points; or pass --backend kernels for what C and Numba share."
+        )
+    folder = place.parent.parent if is_own else place.parent
     for path in sorted(folder.rglob("*.py")):
         if re.search(rf"\.register\([^)]*\b{args.name}\b", path.read_text(encoding="utf-8")):
             return f"{args.name} has a rule already, in {path.relative_to(root)}. Change that one."
@@ -69,7 +80,7 @@ def write(root: Path, args: Namespace) -> list[Path]:
     assert home is not None
     place = _place(root, args.backend, home)
     changed = [place]
-    package = f"treadle.link.{args.backend}"
+    package = "treadle.kernels" if args.backend == "kernels" else f"treadle.link.{args.backend}"
     types = TYPES[args.backend]
     is_own = _is_of_backend(root, args.backend, place)
     if not is_own:
