@@ -379,22 +379,22 @@ def test_bits_steps_in_a_row_and_kernels_as_static_parameters(write: Write, by: 
     np.testing.assert_array_equal(halved, x / 2 + 2.0 ** np.frexp(x)[1] / 2 * np.sign(x))
 
 
-PICKED = """
+SELECTED = """
 @kernel
-def picked(x: Vector[T], o: Pointer[T], n: Pointer[int64]) -> int:
+def selected(x: Vector[T], o: Pointer[T], n: Pointer[int64]) -> int:
     for i in range(len(x)):
-        o[i] = pick(x[i] > 0, x[i], 0)
-        n[0] = n[0] + pick(x[i] > x[0], i, -1)
+        o[i] = select(x[i] > 0, x[i], 0)
+        n[0] = n[0] + select(x[i] > x[0], i, -1)
     return OK
 """
 
 
 @pytest.mark.parametrize("dtype", ["int64", "float32", "float64", "uint8"])
-def test_one_of_two_values_is_picked_without_a_jump(write: Write, dtype: str) -> None:
-    made = write(PICKED)
+def test_one_of_two_values_is_selected_without_a_jump(write: Write, dtype: str) -> None:
+    made = write(SELECTED)
     x = np.array([3, 0, 7, 1, 250], dtype)
-    check_kernel(made.picked, x, np.zeros(5, dtype), np.zeros(1, "int64"))
-    after = compiled_kernel(made.picked, x, np.zeros(5, dtype), np.zeros(1, "int64"), mode="NUMBA")[1]
+    check_kernel(made.selected, x, np.zeros(5, dtype), np.zeros(1, "int64"))
+    after = compiled_kernel(made.selected, x, np.zeros(5, dtype), np.zeros(1, "int64"), mode="NUMBA")[1]
     np.testing.assert_array_equal(after[0], x)
 
 

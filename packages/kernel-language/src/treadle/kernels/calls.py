@@ -14,6 +14,7 @@ from treadle.kernels.kinds import (
     EIGHTS,
     FLOATS,
     INTEGERS,
+    MASKS,
     NUMBERS,
     REAL,
     WEAK,
@@ -153,7 +154,7 @@ class Calls(Expressions):
             arguments = self._common(node, arguments)
             if arguments[0].kind in COMPLEX:
                 return Apply(COMPLEX[arguments[0].kind], "compose", arguments)
-        if called is language.pick and len(arguments) == 3:
+        if called is language.select and len(arguments) == 3 and arguments[0].kind not in MASKS.values():
             first, second = self._common(node, arguments[1:])
             return Choice(first.kind, self.truth(node.args[0]), first, second, without_jump=True)
         if len(arguments) != 1:

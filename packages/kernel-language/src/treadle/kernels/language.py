@@ -363,11 +363,6 @@ def total(v: np.ndarray) -> Any:
     return as_value(value_kind(v.dtype.name), result)
 
 
-def pick(test: Any, first: Any, second: Any) -> Any:
-    """Return one of two values, which are both computed: no processor has to foresee which."""
-    return first if test else second
-
-
 # Eights: numbers of eight matrices, one of each, that are computed with at once.
 
 
@@ -382,10 +377,11 @@ def numbers(pointer: Pointer[E]) -> Pointer[Any]:
     return Pointer(pointer.elements.reshape(-1), 8 * pointer.start)
 
 
-def select(mask: np.ndarray, first: Any, second: Any) -> np.ndarray:
-    """Return numbers of the first where a mask holds, otherwise of the second."""
-    chosen: np.ndarray = _numpy().where(mask, first, second)
-    return chosen
+def select(test: Any, first: Any, second: Any) -> Any:
+    """Return one of two values, which are both computed: no processor has to foresee which. Of eights, by a mask."""
+    if getattr(test, "ndim", 0):
+        return _numpy().where(test, first, second)
+    return first if test else second
 
 
 def which(mask: np.ndarray) -> int:

@@ -18,7 +18,7 @@ from treadle.kernels.language import (
     int64,
     is_floating,
     local,
-    pick,
+    select,
     uint8,
     uint64,
 )
@@ -142,7 +142,7 @@ def search_eight(
         half = 1 if left == 1 else left >> 1
         for d in range(8):
             middle = x[(at[d] + half - 1) * stride]
-            at[d] = at[d] + pick(is_passed(middle, key[d], right=right, nan=nan), half, 0)
+            at[d] = at[d] + select(is_passed(middle, key[d], right=right, nan=nan), half, 0)
         left -= half
     return OK
 
