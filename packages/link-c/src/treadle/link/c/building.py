@@ -7,7 +7,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from treadle.config import span
-from treadle.link.c.errors import HelperError, LinkError
+from treadle.link.c.errors import CompileError, HelperError
 from treadle.link.c.objects import OBJECTS
 from treadle.link.c.support.prebuilt import PREBUILT
 from treadle.link.c.text.division import MACRO, RUNS
@@ -40,8 +40,8 @@ def program_library(toolchain: Toolchain, chosen: Toolchain, source: Source) -> 
         archives = PREBUILT.archives(toolchain, source.helpers, lambda name: source.object_text([name]))
         try:
             _build(toolchain, chosen, source, file, target, archives)
-        except LinkError:
-            if not archives:
+        except CompileError as error:
+            if not archives or not error.at_linking:
                 raise
             # It may be the archives, whose objects are another compiler's, that this linker does not take.
             _build(toolchain, chosen, source, file, target, {})

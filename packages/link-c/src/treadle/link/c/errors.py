@@ -9,14 +9,12 @@ from treadle.graph import GraphError
 class CompileError(GraphError, RuntimeError):
     """The C compiler cannot be run, or rejects the generated text."""
 
-    def __init__(self, message: str, line: int = 0) -> None:
+    def __init__(self, message: str, line: int = 0, *, at_linking: bool = False) -> None:
         super().__init__(message)
         # The line of the text that it rejects, counted from 1; 0 if it names none.
         self.line = line
-
-
-class LinkError(CompileError):
-    """The compiler fails and names no line of the text that it was given, as where files cannot be linked."""
+        # Whether it ended by itself and named no line, as where files cannot be linked.
+        self.at_linking = at_linking
 
 
 class HelperError(CompileError):

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from treadle.cache import Cache, default_cache, digest, processor
 from treadle.config import checkpoint, config, lazy_module, new_lock, span
 from treadle.link.c.conventions.abi import BRIDGE
-from treadle.link.c.errors import CompileError, CompilerWarning, LinkError
+from treadle.link.c.errors import CompileError, CompilerWarning
 
 if TYPE_CHECKING:
     import subprocess
@@ -147,7 +147,7 @@ class Toolchain:
                 f"c: the compiler {_ending(status)}, command: {command_line}\n{said}{about}\n{kept}\n"
                 "Check the options cxx and gcc__cxxflags; if they are right, report this."
             )
-            raise CompileError(msg, number) if number or status < 0 else LinkError(msg)
+            raise CompileError(msg, number, at_linking=not number and status > 0)
         if self.warnings and said:
             sys.stderr.write(f"c: {command_line}\n{said}\n")
 

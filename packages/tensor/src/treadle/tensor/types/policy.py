@@ -27,7 +27,7 @@ else:
     pdb = lazy_module("pdb")
 
 # Modules of treadle that make variables which did not exist before, rather than copies; all others of tensor do too.
-_MAKERS = frozenset(f"treadle.graph.ir.{name}" for name in ("apply", "composition", "op", "shared_variable", "type"))
+_MAKERS = frozenset(f"treadle.graph.ir.{name}" for name in ("apply", "composition", "op", "sharing", "type"))
 _LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
 _INTEGERS = ("int8", "int16", "int32", "int64")
 
