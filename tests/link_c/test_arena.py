@@ -251,6 +251,23 @@ def test_block_of_a_result_that_died_serves_the_next(link: Link) -> None:
 
 
 @pytest.mark.usefixtures("pool")
+def test_only_blocks_of_the_pool_go_back_to_it(link: Link) -> None:
+    x, y = tt.dvector("x"), tt.dvector("y")
+    # The cumulated numbers are an intermediate value of as many bytes as the result.
+    program = link([x, y], [tt.sin(tt.cumsum(x)) + tt.cumsum(y)[::-1]])
+    for size in range(8180, 8195):
+        data = np.linspace(0, 1, size)
+        for _ in range(3):
+            before = POOL.counts()
+            (result,) = program(data, data)
+            np.testing.assert_allclose(result, np.sin(np.cumsum(data)) + np.cumsum(data)[::-1], atol=1e-8)
+            del result
+            gc.collect()
+            after = POOL.counts()
+            assert after.blocks - before.blocks <= after.asked - before.asked
+
+
+@pytest.mark.usefixtures("pool")
 def test_block_stays_while_any_view_of_the_result_lives(link: Link) -> None:
     x = tt.dvector("x")
     program = link([x], [tt.exp(x)])

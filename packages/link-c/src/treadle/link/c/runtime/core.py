@@ -55,12 +55,13 @@ static int tr_alloc(tr_var *o, int nd, int64_t size) {
   return tr_take(o, bytes);
 }
 """,
-    # A spare block that fits without much waste, else one from the pool (large ones), else a new one.
+    # A spare block that fits without much waste, else one from the pool (large ones), else a new one. Blocks are large
+    # by their room: the room of others, in whole lines, stays below TR_LARGE.
     "tr_take": """\
 static int tr_take(tr_var *o, int64_t bytes) {
   tr_arena *a = o->arena;
   int64_t best = -1;
-  const int large = bytes >= TR_LARGE;
+  const int large = bytes > TR_LARGE - 64;
   for (int64_t i = 0; i < a->spares; i++) {
     const int64_t room = a->spare[i].room;
     if (room >= bytes && room - bytes <= (large ? bytes / 8 + 4096 : bytes + 256) &&
