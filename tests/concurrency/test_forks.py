@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
 import traceback
@@ -13,7 +14,7 @@ import pytest
 
 import treadle.tensor as tt
 from treadle.compile import function, shared
-from treadle.compile.functions.tiering.background import THREADS
+from treadle.compile.functions.tiering.background import BackgroundThreads
 from treadle.config import config, live_locks
 
 if TYPE_CHECKING:
@@ -29,13 +30,15 @@ pytestmark = [
 def forked(work: Callable[[], None]) -> None:
     """Run something in a forked child, while another thread of the parent holds every lock but that forks wait for."""
     held, done = threading.Event(), threading.Event()
-    # Once something was compiled in the background, as other tests may have done: nobody holds it for long.
-    waited_for = THREADS._changed._lock  # type: ignore[attr-defined]  # a condition's lock
+    # Once something was compiled in the background, as other tests may have done, also by threads of their own: nobody
+    # holds these for long.
+    pools = [each for each in gc.get_objects() if isinstance(each, BackgroundThreads)]
+    waited_for = {pool._changed._lock for pool in pools}  # type: ignore[attr-defined]  # a condition's lock
 
     def hold() -> None:
         with ExitStack() as stack:
             for lock in live_locks():
-                if lock is not waited_for:
+                if lock not in waited_for:
                     stack.enter_context(lock)
             held.set()
             done.wait(120)
