@@ -32,7 +32,7 @@ def forked(work: Callable[[], None]) -> None:
     held, done = threading.Event(), threading.Event()
     # Once something was compiled in the background, as other tests may have done, also by threads of their own: nobody
     # holds these for long.
-    pools = [each for each in gc.get_objects() if isinstance(each, BackgroundThreads)]
+    pools = [each for each in gc.get_objects() if type(each) is BackgroundThreads]
     waited_for = {pool._changed._lock for pool in pools}  # type: ignore[attr-defined]  # a condition's lock
 
     def hold() -> None:
