@@ -173,7 +173,8 @@ def shared(
         made: SharedVariable = constructor(
             value, name=name, strict=strict, allow_downcast=allow_downcast, borrow=borrow, **type_options
         )
-        made.container.device = place
+        if place is not None:
+            made.container.device = place
         return made
     type_ = CONVERTERS.type_of(value)
     if type_options:
