@@ -13,7 +13,7 @@ import treadle.tensor as tt
 from tests.tensor.random.portable_samples import assert_same_draws, portable_samples
 from treadle.compile import Out, function, get_mode, shared
 from treadle.config import OptionValueError, config
-from treadle.graph import FunctionGraph, LoweringError
+from treadle.graph import FunctionGraph, GraphValueError, LoweringError
 from treadle.link.vm import PythonStepWarning
 from treadle.testing import Check, checks, find_backend, run_check
 
@@ -147,6 +147,12 @@ def test_a_device_that_is_none_is_refused() -> None:
         pytest.raises(OptionValueError, match="array_api__device: 'no_such_device' cannot be used with numpy"),
     ):
         function([x], x + 1, mode="ARRAY_API")
+
+
+def test_a_device_of_a_shared_variable_that_is_none_is_refused_by_the_variables_name() -> None:
+    w = tt.shared(np.ones(2), name="w", device="gpu:7")
+    with pytest.raises(GraphValueError, match=r"variable w: its device 'gpu:7' cannot be used with numpy .* here: cpu"):
+        function([], w * 2, mode="ARRAY_API")
 
 
 def test_only_the_branch_taken_is_computed() -> None:

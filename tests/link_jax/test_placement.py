@@ -97,3 +97,12 @@ def test_shared_variables_and_the_mode_must_name_one_device() -> None:
     np.testing.assert_array_equal(function([x], x + v, mode=zero)(np.ones(2)), [2.0, 2.0])
     w.container.device = "cpu:0"
     np.testing.assert_array_equal(function([x], x + v + w, mode="JAX")(np.ones(2)), [3.0, 3.0])
+
+
+def test_a_device_of_a_shared_variable_that_is_not_there_is_refused_by_the_variables_name() -> None:
+    w = tt.shared(np.ones(2), name="w", device="cpu:99")
+    text = r"shared variable w: its device 'cpu:99' cannot be used \(.*\)\. Give .* JAX finds here: cpu:0"
+    with pytest.raises(GraphValueError, match=text):
+        function([], w * 2, mode="JAX")
+    w.container.device = "cpu:0"
+    np.testing.assert_array_equal(function([], w * 2, mode="JAX")(), [2.0, 2.0])

@@ -15,8 +15,9 @@ from torch._dynamo.utils import counters
 
 import treadle.tensor as tt
 from tests.link_torch.programs import check, link, reference
+from treadle.compile import function
 from treadle.config import OptionValueError, config
-from treadle.graph import FunctionGraph
+from treadle.graph import FunctionGraph, GraphValueError
 from treadle.link.torch import BACKEND, PyTorchWarning
 from treadle.link.torch.linker import TorchLinker
 from treadle.link.torch.programs import compilation
@@ -177,6 +178,13 @@ def test_a_device_that_is_not_there_is_an_option_error() -> None:
     x = tt.dvector("x")
     with config.change_flags(torch__device="cuda:99"), pytest.raises(OptionValueError, match="torch__device"):
         link([x], [x + 1])
+
+
+def test_a_device_of_a_shared_variable_that_is_not_there_is_refused_by_the_variables_name() -> None:
+    w = tt.shared(np.ones(2), name="w", device="gpu:7")
+    text = r"shared variable w: its device 'gpu:7' cannot be used \(.*\)\. Give .* PyTorch finds here: cpu"
+    with pytest.raises(GraphValueError, match=text):
+        function([], w * 2, mode="PYTORCH")
 
 
 def test_the_callers_default_dtype_device_and_gradient_mode_do_not_matter() -> None:

@@ -103,19 +103,28 @@ def library() -> Library:
     return _library(name, config.array_api__device, str(xp.empty(0).dtype))
 
 
+def device_problem(device: str) -> str | None:
+    """Return why the library cannot use a device, and which devices it names; None if it can."""
+    name = config.array_api__namespace
+    xp = namespace(name)
+    try:
+        xp.empty(0, device=device or None)
+    except Exception as error:  # noqa: BLE001 - each library raises its own
+        reason = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+        found = ", ".join(map(str, xp.__array_namespace_info__().devices()))
+        return f"{device!r} cannot be used with {name} ({reason}). Give a device that it finds here: {found}; or none."
+    return None
+
+
 @cache
 def _library(name: str, device: str, default: str) -> Library:
     del default
+    problem = device_problem(device)
+    if problem is not None:
+        msg = f"option array_api__device: {problem}"
+        raise OptionValueError(msg)
     xp, place = namespace(name), device or None
-    try:
-        example = xp.empty(0, device=place)
-    except Exception as error:
-        msg = (
-            f"option array_api__device: {device!r} cannot be used with {name} "
-            f"({type(error).__name__}: {str(error).partition(chr(10))[0]}). Give the name of a device that it finds "
-            "here, or none."
-        )
-        raise OptionValueError(msg) from error
+    example = xp.empty(0, device=place)
     dtypes = {dtype: getattr(xp, dtype) for dtype in _NUMBERS if _has(xp, dtype, place)}
     return Library(name, xp, place, type(example), MappingProxyType(dtypes))
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from treadle.graph import Apply, FunctionGraph, Type
 from treadle.link.jax.executables import ExecutableCache
-from treadle.link.jax.placement import find_device
+from treadle.link.jax.placement import device_problem, find_device
 from treadle.link.jax.program import JaxProgram, ProgramSpec, device_form
 from treadle.link.jax.scalars import SCALARS
 from treadle.link.jax.table import JAX, Lowered
@@ -78,6 +78,10 @@ class JAXLinker(DeviceLinker):
     def device_form(self, kind: Type) -> tuple[type, Callable[[np.ndarray], jax.Array]] | None:
         """Return the class of JAX's arrays, and a function that makes one of a NumPy array; None for other values."""
         return device_form(kind, self._place())
+
+    def device_problem(self, name: str) -> str | None:
+        """Return why a device cannot be used, and which devices there are; None if it can."""
+        return device_problem(name)
 
     def _place(self) -> jax.Device | None:
         return find_device(self.device)

@@ -18,6 +18,21 @@ def find_device(name: str) -> jax.Device | None:
     OptionValueError
         If JAX finds no such device.
     """
+    found = _look_up(name)
+    if isinstance(found, str):
+        msg = f"option jax__device: {found}"
+        raise OptionValueError(msg)
+    return found
+
+
+def device_problem(name: str) -> str | None:
+    """Return why a device cannot be used, and which devices there are; None if it can."""
+    found = _look_up(name)
+    return found if isinstance(found, str) else None
+
+
+def _look_up(name: str) -> jax.Device | str | None:
+    """Return the device, None for JAX's own choice; or what is wrong with the name."""
     if not name:
         return None
     platform, _, number = name.partition(":")
@@ -30,9 +45,7 @@ def find_device(name: str) -> jax.Device | None:
     except (RuntimeError, ValueError) as error:
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
     found = ", ".join(f"{d.platform}:{i}" for i, d in enumerate(jax.devices()))
-    msg = f"option jax__device: {name!r} cannot be used ({reason}). Give the name of a device that JAX finds here: "
-    msg += f"{found}."
-    raise OptionValueError(msg)
+    return f"{name!r} cannot be used ({reason}). Give the name of a device that JAX finds here: {found}."
 
 
 def default_device() -> jax.Device:

@@ -12,15 +12,29 @@ from treadle.config import OptionValueError, config
 
 def device() -> torch.device:
     """Return the device named by the option ``torch__device``."""
-    name = config.torch__device
+    found = _look_up(config.torch__device)
+    if isinstance(found, str):
+        msg = f"option torch__device: {found}"
+        raise OptionValueError(msg)
+    return found
+
+
+def device_problem(name: str) -> str | None:
+    """Return why a device cannot be used, and which devices there are; None if it can."""
+    found = _look_up(name)
+    return found if isinstance(found, str) else None
+
+
+def _look_up(name: str) -> torch.device | str:
+    """Return the device, or what is wrong with its name."""
     try:
         return torch.empty(0, device=name).device
     except (RuntimeError, AssertionError) as error:
-        msg = (
-            f"option torch__device: {name!r} cannot be used ({str(error).splitlines()[0]}). "
-            "Give the name of a device that PyTorch finds here, such as cpu or cuda:0."
-        )
-        raise OptionValueError(msg) from error
+        reason = str(error).splitlines()[0]
+    other = torch.accelerator.current_accelerator()
+    here = [f"{other.type}:{i}" for i in range(torch.accelerator.device_count())] if other is not None else []
+    found = ", ".join(["cpu", *here])
+    return f"{name!r} cannot be used ({reason}). Give the name of a device that PyTorch finds here: {found}."
 
 
 def counted_memory(place: torch.device) -> Callable[[], int] | None:

@@ -12,7 +12,7 @@ import torch
 from treadle.config import config, span
 from treadle.graph import Apply, FunctionGraph, Type, Value
 from treadle.link.torch.control_flow import ControlFlowProgram, is_control
-from treadle.link.torch.device import device
+from treadle.link.torch.device import device, device_problem
 from treadle.link.torch.dtypes import check_dtypes
 from treadle.link.torch.programs.compilation import Compiled, can_compile
 from treadle.link.torch.programs.deferral import Deferred, When
@@ -75,6 +75,10 @@ class TorchLinker(DeviceLinker):
         """Return the device that programs run on."""
         with self.placed():
             return device()
+
+    def device_problem(self, name: str) -> str | None:
+        """Return why a device cannot be used, and which devices there are; None if it can."""
+        return device_problem(name)
 
     def lacks_rule(self, node: Apply) -> bool:
         """Whether there is no rule for a node's op, or no kernel for an elementwise function of it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -86,14 +87,28 @@ class DeviceLinker(PortableLinker):
         Raises
         ------
         GraphValueError
-            If they are not one device, or not that of the linker.
+            If they are not one device, or not that of the linker, or if the library finds no such device.
         """
         places = [*named, *([("the mode", self._device)] if self._device else [])]
         if len({_numbered(str(name)) for _, name in places}) > 1:
             said = ", ".join(f"{name} for {what}" for what, name in places)
             msg = f"{type(self).__name__}: a function runs on one device, got {said}. Name the same device for all, or "
             raise GraphValueError(msg + "none (`shared(device=)`, `container.device`, and the mode's link_kwargs).")
-        return self.clone(device=named[0][1]) if named and not self._device else self
+        if not named or self._device:
+            return self
+        what, name = named[0]
+        problem = self.device_problem(name)
+        if problem is not None:
+            msg = f"shared variable {what}: its device {problem}"
+            raise GraphValueError(msg)
+        return self.clone(device=name)
+
+    @abstractmethod
+    def device_problem(self, name: str) -> str | None:
+        """Return why programs cannot run on a device, and which devices there are; None if they can.
+
+        The text goes on from what the device is named by: ``'gpu:7' cannot be used (...). Give ...``
+        """
 
     def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
         """Return a program for the graph, on the linker's device."""
