@@ -76,7 +76,7 @@ def test_jax_returns_its_own_arrays_where_the_mode_says_so() -> None:
 
 
 def test_a_call_on_jax_is_begun_in_the_thread_that_asks_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    program = pytest.importorskip("treadle.link.jax.program")
+    program = pytest.importorskip("treadle.link.jax.programs.program")
     x = tt.dvector("x")
     f = function([x], x + 1, mode="JAX")
     f.async_call([1.0]).result(60)

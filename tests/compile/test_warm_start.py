@@ -44,7 +44,7 @@ if mode == "NUMBA":
     from treadle.link.numba.compiler import COMPILER
 if mode == "JAX":
     import jax
-    from treadle.link.jax.tracing import StagedGraph
+    from treadle.link.jax.programs.tracing import StagedGraph
     counted(StagedGraph, "traceable", "generated")
     counts["compiled"] = 0
     def heard(event, seconds, **_):

@@ -14,7 +14,7 @@ from treadle.link.vm import PythonLinker
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from treadle.link.jax.program import JaxProgram
+    from treadle.link.jax.programs.program import JaxProgram
 
 
 def link(inputs: Sequence[Any], outputs: Sequence[Any], native: Iterable[int] = ()) -> JaxProgram:

@@ -132,7 +132,7 @@ def test_a_program_out_of_the_compile_cache_is_neither_traced_nor_compiled(tmp_p
         jax.stages.Lowered.compile = counted
         values = [float(f(np.ones((4, 3)), at)) for at in (0, 3)]
         names = ("counts", "staging", "tracing")
-        print(values, count, [name for name in names if "treadle.link.jax." + name in sys.modules])
+        print(values, count, [name for name in names if "treadle.link.jax.programs." + name in sys.modules])
     """
     first, second = run(code), run(code)
     values, _, rest = first.partition("]")

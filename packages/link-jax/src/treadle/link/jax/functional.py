@@ -12,8 +12,8 @@ import numpy as np
 from treadle.graph import FunctionGraph, GraphTypeError, NodeTypeError, NodeValueError, Variable
 from treadle.link.jax.casting import convert
 from treadle.link.jax.linker import JAXLinker
-from treadle.link.jax.program import JaxProgram
-from treadle.link.jax.staging import stage_graph
+from treadle.link.jax.programs.program import JaxProgram
+from treadle.link.jax.programs.staging import stage_graph
 from treadle.link.jax.table import Array
 from treadle.link.vm import Program
 from treadle.tensor import TensorType

@@ -10,21 +10,21 @@ import jax
 import numpy as np
 
 from treadle.graph import Apply, FunctionGraph, Type
-from treadle.link.jax.executables import ExecutableCache
 from treadle.link.jax.placement import device_problem, find_device
-from treadle.link.jax.program import JaxProgram, ProgramSpec, device_form
+from treadle.link.jax.programs.executables import ExecutableCache
+from treadle.link.jax.programs.program import JaxProgram, ProgramSpec, device_form
 from treadle.link.jax.scalars import SCALARS
 from treadle.link.jax.table import JAX, Lowered
 from treadle.link.vm import Program, ProgramGraph
 from treadle.tensor import DeviceLinker, Scan
 
 if TYPE_CHECKING:
-    from treadle.link.jax.tracing import StagedGraph
+    from treadle.link.jax.programs.tracing import StagedGraph
 
 
 def _staged(fgraph: FunctionGraph) -> StagedGraph:
     # What is imported to link a graph, a program that comes out of the compile cache does without.
-    from treadle.link.jax.staging import stage_graph
+    from treadle.link.jax.programs.staging import stage_graph
 
     return stage_graph(fgraph)
 
@@ -62,7 +62,7 @@ class JAXLinker(DeviceLinker):
 
     def expanded(self, fgraph: FunctionGraph, *, whole: bool = False) -> FunctionGraph:
         """Return the graph with simpler ops in place of what the rules do not lower, cut where data decides lengths."""
-        from treadle.link.jax.counts import cut_at_counts
+        from treadle.link.jax.programs.counts import cut_at_counts
 
         return cut_at_counts(super().expanded(fgraph, whole=whole))
 
@@ -88,7 +88,7 @@ class JAXLinker(DeviceLinker):
 
     def check(self, node: Apply) -> Lowered:
         """Return what the node's rule makes of it."""
-        from treadle.link.jax.staging import lower
+        from treadle.link.jax.programs.staging import lower
 
         return lower(node)
 

@@ -14,7 +14,7 @@ from treadle.tensor import TensorNode, tensors
 
 @JAX.register(IfElse)
 def ifelse(op: IfElse, node: TensorNode) -> Lowered:
-    """Lower to selections between values that are both computed; see `treadle.link.jax.tracing` for the others."""
+    """Lower to selections between values that are both computed; `programs.tracing` has the others."""
     for first, second in zip(*map(tensors, op.branches(node)), strict=True):
         one, other = first.type.shape, second.type.shape
         if any(n != m and None not in {n, m} for n, m in zip(one, other, strict=True)):

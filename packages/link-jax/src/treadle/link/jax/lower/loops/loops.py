@@ -13,9 +13,9 @@ from jax import lax
 
 from treadle.graph import Constant, FunctionGraph, Unsupported, Variable, graph_inputs
 from treadle.link.jax.errors import CarryShapeError
-from treadle.link.jax.staging import stage_graph
+from treadle.link.jax.programs.staging import stage_graph
+from treadle.link.jax.programs.tracing import StagedGraph, Trace
 from treadle.link.jax.table import JAX, Array, Assumed, Checked, TakesAssumed
-from treadle.link.jax.tracing import StagedGraph, Trace
 from treadle.tensor import DimShuffle, Elemwise, LoopInputs, Scan, ShapeI, Span, Subtensor, TensorNode, TensorType
 
 Arrays: TypeAlias = tuple[jax.Array, ...]

@@ -25,7 +25,7 @@ from treadle.link.jax.placement import default_device
 from treadle.link.jax.table import Array
 
 if TYPE_CHECKING:
-    from treadle.link.jax.tracing import Outcome
+    from treadle.link.jax.programs.tracing import Outcome
 
 Shapes = tuple[tuple[int, ...], ...]
 # Positions of an input and of the output that takes its place after the call.

@@ -26,7 +26,7 @@ from treadle.tensor import (
 )
 
 if TYPE_CHECKING:
-    from treadle.link.jax.tracing import Assumptions, Outcome
+    from treadle.link.jax.programs.tracing import Assumptions, Outcome
 
 # For so many combinations of values it is remembered which form they fit.
 _MOST_REMEMBERED = 10_000

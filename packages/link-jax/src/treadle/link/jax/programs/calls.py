@@ -12,14 +12,14 @@ import numpy as np
 from jax import Array
 
 from treadle.config import new_lock
-from treadle.link.jax.executables import Executables, Form
-from treadle.link.jax.ownership import owned, settled
 from treadle.link.jax.processes import HOME
+from treadle.link.jax.programs.executables import Executables, Form
+from treadle.link.jax.programs.ownership import owned, settled
 from treadle.link.jax.table import Flag
 from treadle.link.vm import Later
 
 if TYPE_CHECKING:
-    from treadle.link.jax.tracing import Outcome
+    from treadle.link.jax.programs.tracing import Outcome
 
 # Puts a value for "64-bit dtypes are on" in place of the calling thread's own, and returns that: what the context
 # manager jax.enable_x64 does, in a tenth of its time.

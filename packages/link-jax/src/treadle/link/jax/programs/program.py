@@ -13,26 +13,26 @@ import numpy as np
 
 from treadle.config import config
 from treadle.graph import Constant, FunctionGraph, NodeError, Type, Value
-from treadle.link.jax.calls import array_class, quick_caller, swap_x64
 from treadle.link.jax.errors import (
     BranchShapeError,
     CarryShapeError,
     CheckFailedError,
     RecompilationWarning,
 )
-from treadle.link.jax.executables import ExecutableCache, Executables
-from treadle.link.jax.ownership import owned, settled
 from treadle.link.jax.placement import find_device, on_device
 from treadle.link.jax.processes import HOME
+from treadle.link.jax.programs.calls import array_class, quick_caller, swap_x64
+from treadle.link.jax.programs.executables import ExecutableCache, Executables
+from treadle.link.jax.programs.ownership import owned, settled
+from treadle.link.jax.programs.variants import Variant, Variants
 from treadle.link.jax.table import Array, Flag
-from treadle.link.jax.variants import Variant, Variants
 from treadle.link.vm import Program, ProgramGraph, replay
 from treadle.tensor import TensorType
 
 if TYPE_CHECKING:
     from jax.extend.core import ClosedJaxpr
 
-    from treadle.link.jax.tracing import Assumptions, Outcome, StagedGraph
+    from treadle.link.jax.programs.tracing import Assumptions, Outcome, StagedGraph
 
 
 @dataclass(frozen=True, slots=True)

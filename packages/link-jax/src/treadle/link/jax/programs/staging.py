@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from treadle.graph import Apply, Block, Branching, Constant, FunctionGraph, LoweringError, Unsupported, Variable
+from treadle.link.jax.programs.tracing import Arm, Choice, StagedGraph, Step
 from treadle.link.jax.table import JAX, Lowered, TakesAssumed
-from treadle.link.jax.tracing import Arm, Choice, StagedGraph, Step
 from treadle.tensor import Staging, shape_values, stage, static_positions
 
 # JAX traces a branch within the trace of the one around it, each some forty Python frames deep. Choices further
