@@ -178,3 +178,31 @@ def test_softmax_of_no_elements_has_none_and_logsumexp_is_minus_infinity() -> No
     x = tt.dmatrix("x")
     outputs = [tt.softmax(x, axis=1), tt.log_softmax(x, axis=1), tt.logsumexp(x, axis=1), tt.logsumexp(x, axis=0)]
     check([x], outputs, [np.zeros((2, 0))])
+
+
+def test_tensors_that_are_only_marked_as_conjugates_or_negatives_are_taken() -> None:
+    z, x = tt.zvector("z"), tt.dvector("x")
+    value = torch.tensor([1 + 2j, 3 - 1j])
+    f = function([z], [z + z, z, z.sum()], mode="PYTORCH")
+    for result, expected in zip(
+        f(value.conj().to(torch.complex128)), ([2 - 4j, 6 + 2j], [1 - 2j, 3 + 1j], 4 - 1j), strict=True
+    ):
+        np.testing.assert_array_equal(result, expected)
+    negative = value.to(torch.complex128).conj().imag
+    assert negative.is_neg()
+    for result, expected in zip(function([x], [x, x * 2], mode="PYTORCH")(negative), ([-2, 1], [-4, 2]), strict=True):
+        np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        (torch.empty((2, 2), dtype=torch.float64, device="meta"), "on the device meta, and has no values"),
+        (torch.eye(2, dtype=torch.float64).to_sparse(), r"has the layout torch\.sparse_coo\. Pass tensor\.to_dense"),
+    ],
+)
+def test_tensors_without_an_array_of_values_are_refused(value: torch.Tensor, reason: str) -> None:
+    x = tt.dmatrix("x")
+    f = function([x], x * 2, mode="PYTORCH")
+    with pytest.raises(tt.TensorTypeError, match=reason):
+        f(value)

@@ -255,6 +255,8 @@ def _torch_tensor(what: str, tensor: Any) -> np.ndarray:
     cure = None
     if tensor.requires_grad:
         cure = "requires gradients, which treadle does not take part in. Pass tensor.detach()"
+    elif tensor.is_meta:
+        cure = "is on the device meta, and has no values. Pass one that has"
     elif tensor.device.type != "cpu":
         cure = f"is on the device {tensor.device}. Pass tensor.cpu()"
     elif str(tensor.layout) != "torch.strided":

@@ -14,7 +14,7 @@ from treadle.tensor.arguments.values import as_integer, as_items, known_integer
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.types.arrays import agree, array_of, buffers, describe_difference, magnitude, numbers_exceed
 from treadle.tensor.types.dtype_rules import check_conversion
-from treadle.tensor.types.other_arrays import is_other_array
+from treadle.tensor.types.other_arrays import is_other_array, other_array
 from treadle.tensor.types.policy import check_float64
 from treadle.tensor.upward import upward
 
@@ -428,7 +428,11 @@ class TensorType(Type):
     def to_host(self, value: object) -> np.ndarray:
         """Return a backend's array as a NumPy array of this type."""
         if hasattr(value, "detach"):
-            value = value.detach().cpu()
+            value = value.detach()
+            to_array = other_array(type(value))
+            assert to_array is not None  # for a tensor of PyTorch's
+            # One without values is refused as an argument is.
+            return self.filter(to_array(str(self), value if value.is_meta else value.cpu()))
         return self.filter(np.asarray(value))
 
     def sample(self, seed: int) -> np.ndarray:

@@ -41,6 +41,9 @@ def loader(var: Variable, place: torch.device) -> Callable[[Value], Value]:
             return value if value.is_cpu else value.cpu()
         return from_host(value if isinstance(value, np.ndarray) else to_numpy(value), dtype)
 
+    if on_cpu and dtype.startswith("complex"):
+        # Sums of complex numbers take tensors by parts, which those that are only marked as conjugates have not.
+        return lambda value: load_here(value).resolve_conj()
     if on_cpu and is_native(dtype):
         return load_here
 
@@ -51,7 +54,7 @@ def loader(var: Variable, place: torch.device) -> Callable[[Value], Value]:
         if isinstance(value, torch.Tensor):
             if value.requires_grad:
                 value = value.detach()
-            return from_native(value if value.device == place else value.to(place), dtype)
+            return from_native((value if value.device == place else value.to(place)).resolve_conj(), dtype)
         return from_host(to_numpy(value), dtype).to(place)
 
     return load
