@@ -173,7 +173,7 @@ def test_an_interrupted_call_leaves_new_values_where_old_ones_are_gone(monkeypat
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("treadle.link.jax.programs.calls.settled", interrupted)
+        patch.setattr("treadle.link.jax.programs.ownership.owned", interrupted)
         with pytest.raises(KeyboardInterrupt):
             f()
     assert (int(n.get_value()), w.get_value()[0]) == (4, 5)

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 # A smaller array is copied in less time than it takes to describe its memory.
-_LEAST_TAKEN_OVER = 1 << 16
+LEAST_TAKEN_OVER = 1 << 16
 
 
 class _Memory:
@@ -33,7 +33,7 @@ def owned(array: jax.Array) -> np.ndarray:
     array that cannot be written; the NumPy array that is returned takes the memory over.
     """
     host = np.asarray(array)
-    if host.nbytes < _LEAST_TAKEN_OVER or not host.flags.c_contiguous or host.dtype.kind == "V":
+    if host.nbytes < LEAST_TAKEN_OVER or not host.flags.c_contiguous or host.dtype.kind == "V":
         return host.copy()
     return np.asarray(_Memory(host))
 

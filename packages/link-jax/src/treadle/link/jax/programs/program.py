@@ -165,7 +165,7 @@ class JaxProgram(Program):
     ) -> None:
         """Pass on a function that calls compiled code at once; not where values decide shapes."""
         if isinstance(self._compiled, Executables):
-            take(quick_caller(self._compiled, self._native, single, fallback))
+            take(quick_caller(self._compiled, len(self._graph.inputs), self._native, single, fallback))
 
     def updating(
         self, replaced: Sequence[tuple[int, int]], write: Callable[[Sequence[Value]], None]
@@ -174,7 +174,7 @@ class JaxProgram(Program):
         if not isinstance(self._compiled, Executables):
             return self
         self._compiled.replaced = tuple(replaced)
-        caller: Any = quick_caller(self._compiled, self._native, False, self, write)
+        caller: Any = quick_caller(self._compiled, len(self._graph.inputs), self._native, False, self, write)
         return caller  # type: ignore[no-any-return]  # a list of the outputs
 
     def _as_native(self, value: object, at: int) -> Value:
