@@ -428,11 +428,11 @@ class TensorType(Type):
     def to_host(self, value: object) -> np.ndarray:
         """Return a backend's array as a NumPy array of this type."""
         if hasattr(value, "detach"):
-            value = value.detach()
-            to_array = other_array(type(value))
+            tensor: Any = value.detach()
+            to_array = other_array(type(tensor))
             assert to_array is not None  # for a tensor of PyTorch's
             # One without values is refused as an argument is.
-            return self.filter(to_array(str(self), value if value.is_meta else value.cpu()))
+            return self.filter(to_array(str(self), tensor if tensor.is_meta else tensor.cpu()))
         return self.filter(np.asarray(value))
 
     def sample(self, seed: int) -> np.ndarray:
