@@ -30,7 +30,7 @@ def test_arguments_may_be_of_any_class_after_calls_with_arrays() -> None:
             assert f(value, one).tolist() == [3, 3]
             assert f(y=1.0, x=value).tolist() == [3, 3]
     with pytest.raises(CallError, match="masked"):
-        f(np.ma.array([1.0, 2.0], mask=[0, 1]), one)
+        f(np.ma.array([1.0, 2.0], mask=[False, True]), one)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float64", "int32", "int64", "uint64", "complex128"])

@@ -46,7 +46,9 @@ def jax_function(source: FunctionGraph | Program | HasProgram) -> Callable[..., 
     -----
     Checks of values, such as those of `Assert` and of positions, do not raise: traced code cannot. A call raises where
     an argument's rank or lengths are not those of the input, or where a shape depends on the value of an argument that
-    is being traced; such an argument is passed from outside of the transformation, as a number.
+    is being traced; such an argument is passed from outside of the transformation, as a number. Lengths that
+    ``jax.export`` leaves open may pass through elementwise functions, sums, products, joins and sorting, but not into
+    arithmetic: of a mean, a slice or zeros of such a length the call raises.
 
     JAX has no reverse mode for loops that a condition ends, and so neither for searches of roots and minima, which are
     such loops: ``jax.jacfwd`` and ``jax.jvp`` take them, or a function of `treadle.tensor.grad` of the expression.
@@ -79,7 +81,11 @@ def jax_function(source: FunctionGraph | Program | HasProgram) -> Callable[..., 
             values = {inputs[i]: _value(inputs[i], args[i]) for i in by_value}
             taken = [_taken(var, x) for var, x in zip(inputs, args, strict=True)]
             traced = staged.traceable(values, [])
-            return traced(*taken, *map(jnp.asarray, constants))[0]
+            try:
+                return traced(*taken, *map(jnp.asarray, constants))[0]
+            except Exception as error:
+                _refuse_symbolic_lengths(inputs, taken, error)
+                raise
 
     return run
 
@@ -126,6 +132,17 @@ def _taken(var: Variable, value: Any) -> Array:
         msg = f"jax_function: input {var} is of type {kind}, got an array of shape {array.shape}. Reshape it."
         raise NodeValueError(msg)
     return convert(array, kind.dtype)
+
+
+def _refuse_symbolic_lengths(inputs: Sequence[Variable], args: Sequence[Array], error: Exception) -> None:
+    """Raise an error of the user's where a trace failed for lengths that `jax.export` has left open."""
+    for var, x in zip(inputs, args, strict=True):
+        if any(not isinstance(n, int) for n in getattr(x, "shape", ())):
+            msg = (
+                f"jax_function: input {var} has the symbolic shape {x.shape}, and the graph computes with a length "
+                "that must be known. Export it for each length, or without means, slices and zeros of such lengths."
+            )
+            raise NodeTypeError(msg) from error
 
 
 def _value(var: Variable, value: Any) -> np.ndarray:
