@@ -27,6 +27,8 @@ class Upward(UpwardCalls):
     stack: Callable[[Sequence[TensorLike]], TensorVariable]
     # A type checks at run time, by an op, what it knows of a shape and a variable's type does not.
     specify_shape: Callable[[Variable, Sequence[int | None]], TensorVariable]
+    # A recurrence is a loop where a backend has nothing better.
+    scan_with_carry: Callable[..., tuple[Any, Any]]
     # The derivative of a product is an op with derivatives of its own, made of a graph of reductions.
     product_of_others: Callable[[TensorVariable, Sequence[TensorVariable], tuple[int, ...]], TensorVariable]
     # Variables handed to NumPy's functions (NEP 13 and 18).

@@ -11,6 +11,7 @@ from treadle.tensor.upward import upward
 if TYPE_CHECKING:
     from treadle.tensor.differentiation import products
     from treadle.tensor.joins import joining
+    from treadle.tensor.loops import plain as plain_loops
     from treadle.tensor.numpy_protocol import functions as numpy_functions
     from treadle.tensor.numpy_protocol import torch_functions
     from treadle.tensor.rewrites.analysis import facts
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 else:
     products = lazy_module("treadle.tensor.differentiation.products")
     joining = lazy_module("treadle.tensor.joins.joining")
+    plain_loops = lazy_module("treadle.tensor.loops.plain")
     numpy_functions = lazy_module("treadle.tensor.numpy_protocol.functions")
     torch_functions = lazy_module("treadle.tensor.numpy_protocol.torch_functions")
     facts = lazy_module("treadle.tensor.rewrites.analysis.facts")
@@ -36,6 +38,7 @@ def wire() -> None:
         array_ufunc=numpy_functions,
         fact_reader=facts,
         product_of_others=products,
+        scan_with_carry=plain_loops,
         specify_shape=shape_specification,
         stack=joining,
         torch_function=torch_functions,

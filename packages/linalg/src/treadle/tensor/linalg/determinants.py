@@ -10,15 +10,17 @@ from treadle.graph import as_flag, composed, static_op
 from treadle.tensor.arrangement.diagonals import diagonal
 from treadle.tensor.control.conditional import ifelse
 from treadle.tensor.control.gradient_control import disconnected_grad
-from treadle.tensor.elementwise.arithmetic import abs_, mul, neg, sub, true_div
+from treadle.tensor.elementwise.arithmetic import abs_, mod, mul, neg, sub, true_div
 from treadle.tensor.elementwise.cast import cast, switch
-from treadle.tensor.elementwise.comparison import eq, lt
+from treadle.tensor.elementwise.comparison import eq, isfinite, lt, neq
 from treadle.tensor.elementwise.complex_numbers import complex_
+from treadle.tensor.elementwise.exponential import exp, log
 from treadle.tensor.elementwise.logic import bitwise_and, invert
-from treadle.tensor.indexing.ranges import eye
+from treadle.tensor.indexing.ranges import arange, eye
+from treadle.tensor.linalg.decompositions.lu import LUFactor
 from treadle.tensor.linalg.decompositions.svd import SVD
 from treadle.tensor.linalg.inverses import MatrixInverse
-from treadle.tensor.linalg.matrix_op import REAL_OF, MatrixOp, as_square_matrices
+from treadle.tensor.linalg.matrix_op import REAL_OF, MatrixOp, as_square_matrices, settled
 from treadle.tensor.products.product import adjoint, matmul
 from treadle.tensor.reductions.reduction import all_, max_, prod, sum_
 from treadle.tensor.shapes.broadcasting import ones_like
@@ -53,11 +55,19 @@ class Det(MatrixOp):
 
     of_matrices = of_stacks
 
+    def decompose(self, *inputs: Variable) -> Sequence[Variable]:
+        """Multiply the pivots of LU factors, or exponentiate the logarithm where that over- or underflows."""
+        unit, log_size, product = _of_pivots(tensors(inputs)[0])
+        is_exact = bitwise_and(isfinite(product), neq(product, 0))
+        return settled(self, inputs, [switch(is_exact, product, mul(unit, exp(log_size)))])
+
     @composed
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Multiply determinant and inverse (M. Giles, 2008, section 2.2.4), or take cofactors of up to three rows.
+
+        Through `decompose`: 197 nodes in place of 26, and NaN for singular matrices.
 
         Singular matrices have cofactors, but no inverse, and nearly singular ones none to differentiate. Where a stack
         has one, the cofactors come from singular values.
@@ -189,6 +199,10 @@ class SLogDet(MatrixOp):
 
     of_matrices = of_stacks
 
+    def decompose(self, *inputs: Variable) -> Sequence[Variable]:
+        """Multiply the signs of the pivots of LU factors, and add up their logarithms."""
+        return settled(self, inputs, _of_pivots(tensors(inputs)[0])[:2])
+
     @composed
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -196,12 +210,30 @@ class SLogDet(MatrixOp):
         """Multiply by the inverse: d log det A is the trace of A^-1 dA (M. Giles, 2008, section 2.2.4).
 
         Its real part is the change of the logarithm; its imaginary part turns the sign of a complex determinant.
+        Through `decompose`: 161 nodes in place of 4.
         """
         (a,), (sign, _), (of_sign, of_log) = tensors(inputs), tensors(outputs), tensors(cotangents)
         weight = of_log
         if a.type.numpy_dtype.kind == "c":
             weight = complex_(of_log, neg(mul(of_sign.conj(), sign).imag))
         return [mul(shape_padright(weight, 2), adjoint(MatrixInverse()(a)))]
+
+
+def _of_pivots(a: TensorVariable) -> tuple[TensorVariable, TensorVariable, TensorVariable]:
+    """Return signs of determinants, logarithms of their absolute values, and the products of pivots themselves."""
+    real = REAL_OF[a.dtype]
+    factor, pivots = LUFactor(check_finite=False)(a)
+    exchanges = sum_(cast(neq(pivots, arange(shape_i(pivots, -1))), "int64"), axis=-1)
+    parity = cast(sub(1, mul(2, mod(exchanges, 2))), real)
+    entries = diagonal(factor, 0, -2, -1)
+    size = abs_(entries)
+    if a.dtype == real:
+        units = switch(
+            eq(entries, 0), np.zeros((), real), switch(lt(entries, 0), -np.ones((), real), np.ones((), real))
+        )
+    else:
+        units = true_div(entries, switch(eq(size, 0), np.ones((), real), size))
+    return mul(parity, prod(units, axis=-1)), sum_(log(size), axis=-1), mul(parity, prod(entries, axis=-1))
 
 
 class SlogdetResult(NamedTuple):

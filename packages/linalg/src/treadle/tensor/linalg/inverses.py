@@ -13,11 +13,11 @@ from treadle.tensor.arguments.values import as_integer, known_integer
 from treadle.tensor.elementwise.arithmetic import neg
 from treadle.tensor.errors import ArgumentError, ShapeError
 from treadle.tensor.indexing.ranges import eye
-from treadle.tensor.linalg.linear_systems import as_assumed, solve
-from treadle.tensor.linalg.matrix_op import MatrixOp, as_on_error, as_square_matrices, require_finite
+from treadle.tensor.linalg.linear_systems import Solve, as_assumed, solve
+from treadle.tensor.linalg.matrix_op import MatrixOp, as_on_error, as_square_matrices, require_finite, settled
 from treadle.tensor.products.product import adjoint, matmul, product_of_lengths
 from treadle.tensor.shapes.broadcasting import broadcast_to
-from treadle.tensor.shapes.dimshuffle import dimshuffle
+from treadle.tensor.shapes.dimshuffle import dimshuffle, shape_padleft
 from treadle.tensor.shapes.shape import lengths, reshape, shape_i
 from treadle.tensor.types.conversion import as_tensor_variable, tensors
 
@@ -57,11 +57,20 @@ class MatrixInverse(MatrixOp):
 
     of_matrices = of_stacks
 
+    def decompose(self, *inputs: Variable) -> Sequence[Variable]:
+        """Solve for the identity."""
+        (a,) = tensors(inputs)
+        one = shape_padleft(eye(shape_i(a, -1), dtype=a.dtype), a.ndim - 2)
+        return settled(self, inputs, [Solve(check_finite=self.check_finite, on_error=self.on_error)(a, one)])
+
     @composed
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
-        """Multiply by the inverse's conjugate transpose on both sides (M. Giles, 2008, section 2.2.3)."""
+        """Multiply by the inverse's conjugate transpose on both sides (M. Giles, 2008, section 2.2.3).
+
+        Through `decompose`: 18 nodes in place of 5.
+        """
         turned = adjoint(tensors(outputs)[0])
         return [neg(matmul(matmul(turned, cotangents[0]), turned))]
 

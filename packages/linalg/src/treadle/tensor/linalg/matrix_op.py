@@ -12,13 +12,18 @@ import numpy as np
 from treadle.graph import Form, as_flag, graph_replace
 from treadle.tensor.arguments.signatures import cores_of
 from treadle.tensor.arguments.values import as_choice, as_option
-from treadle.tensor.elementwise.cast import cast
+from treadle.tensor.control.assertion import CheckAndRaise
+from treadle.tensor.elementwise.cast import cast, switch
+from treadle.tensor.elementwise.comparison import isfinite
+from treadle.tensor.elementwise.logic import invert
 from treadle.tensor.errors import DtypeError, MatrixError, MatrixShapeError, ShapeError, TensorTypeError
 from treadle.tensor.gradients.derivatives import pullback
 from treadle.tensor.ops.tensor_op import StackOp
+from treadle.tensor.reductions.reduction import all_
 from treadle.tensor.shapes.batch_dims import aligned, most_batch
 from treadle.tensor.shapes.broadcasting import broadcast_static
-from treadle.tensor.shapes.dimshuffle import expand_dims, shape_padleft
+from treadle.tensor.shapes.dimshuffle import expand_dims, shape_padleft, shape_padright
+from treadle.tensor.shapes.shape_specification import specify_shape
 from treadle.tensor.types.conversion import as_tensor_variable
 from treadle.tensor.types.tensor_type import TensorType
 
@@ -282,6 +287,33 @@ def require_finite(*matrices: np.ndarray) -> None:
     if not all(np.isfinite(x).all() for x in matrices):
         msg = "it contains NaN or infinities"
         raise np.linalg.LinAlgError(msg)
+
+
+def not_finite(x: TensorVariable) -> TensorVariable:
+    """Return for each matrix of a stack whether it has NaN or infinities."""
+    return invert(all_(isfinite(x), axis=(-2, -1)))
+
+
+def settled(
+    op: MatrixOp, inputs: Sequence[Variable], results: Sequence[TensorVariable], failed: TensorVariable | None = None
+) -> list[Variable]:
+    """Return the results of what an op decomposes into, with the static shapes that the op infers.
+
+    `failed` says for each matrix whether it has none: there is NaN in its place, 0 in integers, or an error, as the
+    op's `on_error` says.
+    """
+    settled_results: list[Variable] = []
+    for result, kind in zip(results, op.infer(*(x.type for x in inputs)), strict=True):
+        value = result
+        if failed is not None and op.on_error == "raise":
+            msg = "a matrix has no result. Pass on_error='nan' to get NaN in its place."
+            value = CheckAndRaise(MatrixError, msg)(value, invert(failed))
+        elif failed is not None:
+            nothing = np.full((), np.nan if value.type.numpy_dtype.kind in "fc" else 0, value.dtype)
+            value = switch(shape_padright(failed, value.ndim - failed.ndim), nothing, value)
+        assert isinstance(kind, TensorType)
+        settled_results.append(value if kind.is_super(value.type) else specify_shape(value, kind.shape))
+    return settled_results
 
 
 def as_on_error(what: str, value: object) -> str:

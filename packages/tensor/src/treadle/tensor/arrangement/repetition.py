@@ -9,24 +9,29 @@ import numpy as np
 from treadle.config import text_of
 from treadle.graph import Apply, Constant, Form, composed, static_op
 from treadle.tensor.arguments.axes import normalize_axis
-from treadle.tensor.control.assertion import checked_length
+from treadle.tensor.control.assertion import CheckAndRaise, checked_length
 from treadle.tensor.elementwise.cast import cast
+from treadle.tensor.elementwise.comparison import ge, lt
 from treadle.tensor.errors import ShapeError, TensorTypeError
 from treadle.tensor.indexing.gathering import take
+from treadle.tensor.indexing.ranges import arange
+from treadle.tensor.indexing.searching import SearchSorted
 from treadle.tensor.lengths.numbers import greatest, minus, number, plus, product, times, whole_quotient
 from treadle.tensor.ops.tensor_op import Natural, TensorOp
+from treadle.tensor.reductions.accumulation import cumsum
 from treadle.tensor.reductions.reduction import sum_
 from treadle.tensor.shapes.batch_dims import refuse_batched
-from treadle.tensor.shapes.broadcasting import alloc, full
+from treadle.tensor.shapes.broadcasting import alloc, broadcast_to, full
 from treadle.tensor.shapes.dimshuffle import dimshuffle, expand_dims
 from treadle.tensor.shapes.shape import LENGTH, as_lengths, length_inputs, lengths, reshape, shape_i, static_lengths
 from treadle.tensor.shapes.shape_specification import held
-from treadle.tensor.types.conversion import as_tensor_variable, constant
+from treadle.tensor.types.conversion import as_tensor_variable, constant, tensors
 from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from treadle.graph import Variable
     from treadle.tensor.lengths.numbers import Number
     from treadle.tensor.variables.variable import TensorLike, TensorNode, TensorVariable
 
@@ -35,6 +40,7 @@ __all__ = ["RepeatedPositions", "repeat", "resize", "tile"]
 
 # So many elements of eight bytes cannot be addressed.
 _TOO_MANY = 2**60
+_REPEATABLE = CheckAndRaise(ValueError, "the numbers of repetitions must be 0 or more, and add up to less than 2**60")
 
 
 @static_op
@@ -73,6 +79,15 @@ class RepeatedPositions(Natural, TensorOp):
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
         """Repeat with NumPy."""
         output_storage[0][0] = self.of(inputs[0], int(inputs[1]))
+
+    def decompose(self, *inputs: Variable) -> Sequence[Variable]:
+        """Search for the positions of the result among the ends of the repetitions."""
+        counts, n = tensors(inputs)
+        counts = broadcast_to(counts, [n])
+        is_small = lt(sum_(cast(counts, "float64")), _TOO_MANY)
+        ends = cumsum(_REPEATABLE(counts, ge(counts, 0), is_small))
+        total = sum_(counts)
+        return [self(*inputs).type.filter_variable(SearchSorted("right")(ends, arange(total)))]
 
     @staticmethod
     def of(counts: np.ndarray, n: int) -> np.ndarray:

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.graph import Apply, static_op
+from treadle.tensor.control.assertion import CheckAndRaise
+from treadle.tensor.elementwise.comparison import eq
 from treadle.tensor.errors import IndexingError, TensorTypeError
 from treadle.tensor.ops.tensor_op import Discrete, Natural, TensorOp
 from treadle.tensor.shapes.batch_dims import refuse_batched
-from treadle.tensor.shapes.shape import LENGTH
+from treadle.tensor.shapes.shape import LENGTH, lengths
+from treadle.tensor.types.conversion import tensors
 from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
@@ -21,6 +24,9 @@ if TYPE_CHECKING:
     from treadle.tensor.variables.variable import TensorNode, TensorVariable
 
 __all__ = ["CheckMask", "Nonzero"]
+
+
+_OF_LENGTHS = CheckAndRaise(IndexError, "a mask is given for dimensions of other lengths")
 
 
 @static_op
@@ -49,6 +55,12 @@ class CheckMask(Discrete, TensorOp):
                 msg = f"a mask of length {n} in its dimension {d} is given for a dimension of length {int(length)}"
                 raise IndexError(msg)
         output_storage[0][0] = mask
+
+    def decompose(self, *inputs: Variable) -> Sequence[Variable]:
+        """Check the lengths with `CheckAndRaise`."""
+        mask, *wanted = tensors(inputs)
+        own = lengths(mask)[mask.ndim - len(wanted) :]
+        return [_OF_LENGTHS(mask, *(eq(n, length) for n, length in zip(own, wanted, strict=True)))]
 
     def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return the mask's lengths."""

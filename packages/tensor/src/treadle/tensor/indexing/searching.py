@@ -9,13 +9,19 @@ import numpy as np
 from treadle.graph import Apply, static_op
 from treadle.tensor.arguments.values import as_choice
 from treadle.tensor.batches.batching import spread_all
+from treadle.tensor.control.assertion import CheckAndRaise, checked_length
+from treadle.tensor.elementwise.arithmetic import maximum
 from treadle.tensor.elementwise.cast import switch
+from treadle.tensor.elementwise.comparison import ge, lt
 from treadle.tensor.errors import ShapeError, TensorTypeError
+from treadle.tensor.indexing.indexing import inc_subtensor
 from treadle.tensor.joins.joining import concatenate
 from treadle.tensor.ops.known_values import known_value
 from treadle.tensor.ops.tensor_op import Derivatives, Natural, TensorOp, Variables
+from treadle.tensor.reductions.reduction import max_
 from treadle.tensor.shapes.batch_dims import batch_ndim, refuse_batched
-from treadle.tensor.shapes.shape import LENGTH
+from treadle.tensor.shapes.broadcasting import broadcast_to, ones_like, zeros
+from treadle.tensor.shapes.shape import LENGTH, lengths
 from treadle.tensor.types.conversion import tensors
 from treadle.tensor.types.tensor_type import TensorType
 
@@ -88,6 +94,9 @@ class SearchSorted(Natural, TensorOp):
         return positions
 
 
+_COUNTABLE = CheckAndRaise(ValueError, "integers from 0 on can be counted, and not the largest of int64")
+
+
 @static_op
 class BinCount(TensorOp):
     """How often each integer from 0 on occurs in a vector, or the sum of the weights of where it does.
@@ -151,6 +160,20 @@ class BinCount(TensorOp):
         counts = np.bincount(x, weights, minlength=count)
         output_storage[0][0] = counts.astype("float64" if self.weighted else LENGTH, copy=False)
 
+    def decompose(self, *inputs: Variable) -> Sequence[Variable]:
+        """Add the weights, or ones, where the integers say; what is not counted goes to a bin of its own."""
+        x, least, *optional = tensors(inputs)
+        bins = checked_length(least, "the number of bins must not be negative")
+        if not self.bounded:
+            largest = max_(x, initial=-1)
+            x = _COUNTABLE(x, ge(x, 0), lt(largest, np.iinfo(LENGTH).max))
+            bins = maximum(bins, largest + 1)
+        places = switch((x >= 0) & (x < bins), x, bins)
+        kind = "float64" if self.weighted else LENGTH
+        values = broadcast_to(optional[0], lengths(x)) if optional else ones_like(x)
+        counts = inc_subtensor(zeros(bins + 1, dtype=kind)[places], values)[:bins]
+        return [self(*inputs).type.filter_variable(counts)]
+
     def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
         """Return the number of bins, if it is a parameter of the op."""
         return [shapes.given(node.inputs[1]) if self.bounded else None]
@@ -164,7 +187,10 @@ class BinCount(TensorOp):
         return [[False], [False], [True]][: len(node.inputs)]
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
-        """Return to each weight the cotangent of its bin."""
+        """Return to each weight the cotangent of its bin.
+
+        Through `decompose`: 32 nodes in place of 1.
+        """
         if not self.weighted:
             return [None, None]
         x, count, _ = tensors(inputs)

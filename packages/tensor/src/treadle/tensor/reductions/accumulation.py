@@ -19,11 +19,13 @@ from treadle.tensor.errors import AxisError, DtypeError, ShapeError, TensorTypeE
 from treadle.tensor.joins.joining import join
 from treadle.tensor.ops.tensor_op import Derivatives, TensorOp, Variables
 from treadle.tensor.shapes.batch_dims import most_batch
-from treadle.tensor.shapes.broadcasting import full, zeros_like
+from treadle.tensor.shapes.broadcasting import alloc, full, zeros_like
+from treadle.tensor.shapes.dimshuffle import dimshuffle
 from treadle.tensor.shapes.shape import flatten, lengths
 from treadle.tensor.types.conversion import as_tensor_variable, cotangent_of, tensors
 from treadle.tensor.types.dtype_rules import check_conversion
 from treadle.tensor.types.tensor_type import TensorType
+from treadle.tensor.upward import upward
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -229,14 +231,35 @@ class LinearRecurrence(AlongAxis):
                 h[t] = decay[t - 1] * h[t - 1] + x[t]
         output_storage[0][0] = result
 
+    def decompose(self, *inputs: Variable) -> Sequence[Variable]:
+        """Step along the axis in a loop, of which the first step has nothing to carry."""
+        decay, x = tensors(inputs)
+        order = [self.axis, *(d for d in range(x.ndim) if d != self.axis)]
+        decays = dimshuffle(join(self.axis, zeros_like(_cut(x, self.axis, stop=1)), decay), *order)
+        rows = dimshuffle(x, *order)
+
+        def step(h: TensorVariable, row: tuple[TensorVariable, TensorVariable]) -> tuple[TensorVariable, ...]:
+            new = add(mul(row[0], h), row[1])
+            return new, new
+
+        first = alloc(np.zeros((), x.dtype), *lengths(rows)[1:])
+        _, stacked = upward.scan_with_carry(step, first, (decays, rows))
+        return [self(*inputs).type.filter_variable(dimshuffle(stacked, *(order.index(d) for d in range(x.ndim))))]
+
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
-        """Run the recurrence from the end; a decay multiplies the value before."""
+        """Run the recurrence from the end; a decay multiplies the value before.
+
+        Through `decompose`: 25 nodes in place of 8, and a loop of single steps.
+        """
         decay, out, ct = tensors([inputs[0], outputs[0], cotangents[0]])
         passed = _from_the_end(decay.conj(), ct, self.axis)
         return [mul(_cut(passed, self.axis, start=1), _cut(out, self.axis, stop=-1).conj()), passed]
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Derivatives) -> Derivatives:
-        """Run the recurrence on how x moves, and on how a decay that moves changes what it multiplies."""
+        """Run the recurrence on how x moves, and on how a decay that moves changes what it multiplies.
+
+        Through `decompose`: a loop of single steps, where backends have one for the whole recurrence.
+        """
         decay, out = inputs[0], tensors(outputs)[0]
         of_decay, of_x = (None if t is None or isinstance(t.type, DisconnectedType) else t for t in tangents)
         added = of_x

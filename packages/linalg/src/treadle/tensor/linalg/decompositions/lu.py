@@ -9,10 +9,11 @@ import numpy as np
 from treadle.config import lazy_module
 from treadle.graph import as_flag, composed, static_op
 from treadle.tensor.arguments.values import as_items, as_option
+from treadle.tensor.arrangement.diagonals import diagonal
 from treadle.tensor.arrangement.triangles import tril, triu
-from treadle.tensor.elementwise.arithmetic import add, neg, sub
+from treadle.tensor.elementwise.arithmetic import add, maximum, minimum, neg, sub
 from treadle.tensor.elementwise.cast import cast, switch
-from treadle.tensor.elementwise.comparison import eq, isnan
+from treadle.tensor.elementwise.comparison import eq, ge, isnan, lt
 from treadle.tensor.errors import ArgumentError, TensorTypeError
 from treadle.tensor.indexing.gathering import take_along_axis
 from treadle.tensor.indexing.ranges import arange, eye
@@ -25,9 +26,12 @@ from treadle.tensor.linalg.matrix_op import (
     as_square_matrices,
     as_system,
     check_lengths,
+    not_finite,
     require_finite,
+    settled,
 )
 from treadle.tensor.linalg.triangular_systems import SolveTriangular
+from treadle.tensor.loops.plain import fori_loop
 from treadle.tensor.products.product import adjoint, matmul
 from treadle.tensor.reductions.reduction import any_
 from treadle.tensor.shapes.broadcasting import broadcast_to, sum_to
@@ -269,6 +273,22 @@ class LUSolve(MatrixOp):
         x, _ = getrs(factor, pivots, b, trans=2 if self.adjoint else 0)
         return (x,)
 
+    def decompose(self, *inputs: Variable) -> Sequence[Variable]:
+        """Solve with both triangles, and put the rows in order, of the right sides or of the solutions."""
+        factor, pivots, b = tensors(inputs)
+        failed = any_(eq(diagonal(factor, 0, -2, -1), 0), axis=-1) | _misplaced(pivots)
+        if self.check_finite:
+            failed = failed | not_finite(factor) | not_finite(b)
+        # The inverse permutation, where the solutions are put in order.
+        order = expand_dims(PivotToPermutations(not self.adjoint)(_within(pivots)), -1)
+        ones, other = SolveTriangular(not self.adjoint, True, False), SolveTriangular(self.adjoint, False, False)
+        if self.adjoint:
+            turned = adjoint(factor)
+            x = take_along_axis(ones(turned, other(turned, b)), order, -2)
+        else:
+            x = other(factor, ones(factor, take_along_axis(b, order, -2)))
+        return settled(self, inputs, [x], failed)
+
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that pivots are not differentiable."""
         return [[True], [False], [True]]
@@ -278,6 +298,8 @@ class LUSolve(MatrixOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
         """Solve with the conjugate transpose; the gradient by the factors follows from that solution.
+
+        Through `decompose`: the solution is computed a second time, by triangles.
 
         From A dX = -dA X with dA = P (dL U + L dU), as for `Solve`, where the gradient by A is -Z X^H.
         """
@@ -324,6 +346,21 @@ class PivotToPermutations(MatrixOp):
         _check_pivots(pivots)
         return (_permutation(pivots, self.inverse),)
 
+    def decompose(self, *inputs: Variable) -> Sequence[Variable]:
+        """Exchange in a loop; the inverse is what the exchanges make from the last to the first."""
+        (pivots,) = tensors(inputs)
+        n, within = shape_i(pivots, -1), _within(pivots)
+        places = arange(n)
+
+        def exchanged(step: TensorVariable, order: TensorVariable) -> TensorVariable:
+            at = step if self.inverse else sub(sub(n, 1), step)
+            other = expand_dims(within[..., at], -1)
+            here, there = expand_dims(order[..., at], -1), take_along_axis(order, other, -1)
+            return switch(eq(places, at), there, switch(eq(places, other), here, order))
+
+        order = fori_loop(0, n, exchanged, broadcast_to(places, lengths(pivots)))
+        return settled(self, inputs, [order], _misplaced(pivots))
+
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that nothing flows back."""
         return [[False]]
@@ -331,8 +368,22 @@ class PivotToPermutations(MatrixOp):
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
-        """Return that nothing flows back."""
+        """Return that nothing flows back.
+
+        Through `decompose`: the same, after all nodes of a loop were looked at.
+        """
         return [None]
+
+
+def _misplaced(pivots: TensorVariable) -> TensorVariable:
+    """Return for each matrix whether a pivot is out of range."""
+    return any_(lt(pivots, 0) | ge(pivots, shape_i(pivots, -1)), axis=-1)
+
+
+def _within(pivots: TensorVariable) -> TensorVariable:
+    """Return pivots as positions of rows that there are."""
+    last = maximum(sub(shape_i(pivots, -1), 1), 0)
+    return minimum(maximum(cast(pivots, "int64"), 0), last)
 
 
 def _check_pivots(pivots: np.ndarray) -> None:

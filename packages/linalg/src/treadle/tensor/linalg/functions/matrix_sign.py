@@ -10,27 +10,34 @@ from treadle.graph import static_op
 from treadle.tensor.control.gradient_control import disconnected_grad
 from treadle.tensor.elementwise.arithmetic import abs_, maximum
 from treadle.tensor.elementwise.cast import switch
-from treadle.tensor.elementwise.comparison import gt
+from treadle.tensor.elementwise.comparison import eq, gt, isfinite, le, lt
+from treadle.tensor.elementwise.exponential import sqrt
+from treadle.tensor.elementwise.logic import invert
 from treadle.tensor.joins.joining import concatenate
+from treadle.tensor.linalg.inverses import MatrixInverse
 from treadle.tensor.linalg.matrix_op import (
     REAL_OF,
     MatrixOp,
     as_square_matrices,
+    not_finite,
     require_finite,
+    settled,
 )
+from treadle.tensor.loops.plain import while_loop
 from treadle.tensor.products.product import adjoint
-from treadle.tensor.reductions.reduction import sum_
+from treadle.tensor.reductions.reduction import all_, sum_
 from treadle.tensor.shapes.broadcasting import zeros_like
+from treadle.tensor.shapes.dimshuffle import expand_dims
 from treadle.tensor.shapes.shape import shape_i
-from treadle.tensor.shapes.shape_specification import specify_shape
 from treadle.tensor.types.conversion import constant, tensors
-from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.graph import Variable
     from treadle.tensor.variables.variable import TensorLike, TensorVariable
+
+    _State = tuple[TensorVariable, TensorVariable, TensorVariable, TensorVariable]
 
 __all__ = ["MatrixSign", "signm"]
 
@@ -73,12 +80,46 @@ class MatrixSign(MatrixOp):
         msg = "an eigenvalue is on the imaginary axis, or too close to it"
         raise np.linalg.LinAlgError(msg)
 
+    def decompose(self, *inputs: Variable) -> Sequence[Variable]:
+        """Iterate for all matrices at once; those that are done wait for the others."""
+        (a,) = tensors(inputs)
+        enough = np.array(np.finfo(a.dtype).eps ** 0.5, REAL_OF[a.dtype])
+        is_empty = eq(shape_i(a, -1), 0)
+
+        def goes_on(state: _State) -> TensorVariable:
+            k, _, _, done = state
+            return lt(k, self.steps) & invert(all_(done))
+
+        def step(state: _State) -> _State:
+            k, z, close, done = state
+            inverse: TensorVariable = MatrixInverse()(z)
+            scale = sqrt(_length(inverse) / _length(z))
+            new = (scale * z + inverse / scale) / np.array(2, scale.dtype)
+            size = _length(new)
+            change = le(_length(new - z), enough * size)
+            return k + 1, switch(done, z, new), close | change, done | close | invert(isfinite(size))
+
+        wrong = expand_dims(not_finite(a), (-2, -1))
+        start = constant(0, dtype="int64"), a, zeros_like(wrong), wrong | is_empty
+        _, z, close, done = while_loop(goes_on, step, start)
+        has_sign = (close & done & invert(wrong)) | is_empty
+        return settled(self, inputs, [z], invert(has_sign[..., 0, 0]))
+
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
-        """Return the derivative at the adjoint, in the direction of the cotangent (Mathias 1996)."""
+        """Return the derivative at the adjoint, in the direction of the cotangent (Mathias 1996).
+
+        Through `decompose`: a second loop, which keeps the matrices of every step of the first.
+        """
         a, ct = tensors(inputs)[0], tensors(cotangents)[0]
         return [derivative_along(MatrixSign(), adjoint(a), ct)[1]]
+
+
+def _length(x: TensorVariable) -> TensorVariable:
+    """Return the Frobenius norms of matrices."""
+    size = abs_(x)
+    return sqrt(sum_(size * size, axis=(-2, -1), keepdims=True))
 
 
 def derivative_along(
@@ -105,12 +146,6 @@ def mean_row_sum(x: TensorVariable) -> TensorVariable:
     """Return the mean over rows of the sums of absolute values in them, 0 for matrices without elements."""
     rows = maximum(shape_i(x, -2), 1).astype(REAL_OF[x.dtype])
     return sum_(abs_(x), axis=(-2, -1), keepdims=True) / rows
-
-
-def of_output_type(op: MatrixOp, inputs: Sequence[Variable], value: TensorVariable) -> TensorVariable:
-    """Return a result with the static shape that an op infers for it, which its decomposition may lose."""
-    (kind,) = op.infer(*(x.type for x in inputs))
-    return value if value.type == kind or not isinstance(kind, TensorType) else specify_shape(value, kind.shape)
 
 
 def signm(A: TensorLike, *, on_error: str = "nan") -> TensorVariable:
