@@ -77,8 +77,6 @@ CASES: list[tuple[Op, tuple[Any, ...]]] = [
     (tt.LUSolve(adjoint=True), (STACK + 1j * STACK[::-1], PIVOTS, SIDES + 0j)),
     (tt.PivotToPermutations(), (PIVOTS,)),
     (tt.PivotToPermutations(inverse=False), (PIVOTS.astype("int64"),)),
-    (tt.Sylvester(), (SPOILED, STACK[:1, :2, :2], SIDES)),
-    (tt.Sylvester(), (np.diag([1.0, 2.0]), np.diag([-2.0, 3.0]), np.ones((2, 2)))),
     # Overflow of products of pivots, which the logarithms' sums do not have; and underflow.
     (tt.Det(), (np.diag([1e200, 1e200, 1e-250, 1e-150]),)),
     (tt.Det(), (np.diag([1e-200, -1e-200, 1e150, 1e150]).astype("complex128"),)),
@@ -108,7 +106,7 @@ CASES: list[tuple[Op, tuple[Any, ...]]] = [
         for op, arrays in (
             (tt.Det(), (STACK,)), (tt.Expm(), (STACK,)), (tt.MatrixSign(), (STACK,)), (tt.MatrixInverse(), (STACK,)),
             (tt.CholeskySolve(), (STACK, SIDES)), (tt.LUSolve(), (STACK, PIVOTS, SIDES)),
-            (tt.PivotToPermutations(), (PIVOTS,)), (tt.Sylvester(), (STACK, STACK[:, :2, :2], SIDES)),
+            (tt.PivotToPermutations(), (PIVOTS,)),
         )
     ),
 ]  # fmt: skip
@@ -134,7 +132,6 @@ FAILING: list[tuple[Op, tuple[Any, ...], type[Exception]]] = [
     (tt.PivotToPermutations(), (PIVOTS - 1,), np.linalg.LinAlgError),
     (tt.MatrixInverse(on_error="raise"), (SPOILED[3:],), np.linalg.LinAlgError),
     (tt.MatrixSign(on_error="raise"), (SPOILED[1:2],), np.linalg.LinAlgError),
-    (tt.Sylvester("raise"), (np.eye(2), -np.eye(2), np.ones((2, 2))), np.linalg.LinAlgError),
     (tt.BinCount(False, False), (PLACES - 1, np.array(3)), ValueError),
     (tt.BinCount(False, True), (PLACES, np.array(-1)), ValueError),
     (tt.BinCount(True, True), (PLACES, np.array(3), np.ones(2)), ValueError),

@@ -9,31 +9,23 @@ import numpy as np
 from treadle.config import lazy_module
 from treadle.graph import composed, static_op
 from treadle.tensor.arguments.values import as_choice, check_flags
-from treadle.tensor.arrangement.diagonals import diagonal
-from treadle.tensor.elementwise.arithmetic import abs_
-from treadle.tensor.elementwise.comparison import gt
-from treadle.tensor.elementwise.logic import invert
 from treadle.tensor.errors import ShapeError
 from treadle.tensor.indexing.ranges import eye
 from treadle.tensor.joins.common_shapes import common_lengths
 from treadle.tensor.joins.joining import concatenate
-from treadle.tensor.linalg.decompositions.lu import LUFactor, LUSolve
 from treadle.tensor.linalg.decompositions.qr import QR
 from treadle.tensor.linalg.functions.matrix_sign import MatrixSign
 from treadle.tensor.linalg.linear_systems import Solve
 from treadle.tensor.linalg.matrix_op import (
-    REAL_OF,
     MatrixOp,
     as_matrices,
     as_on_error,
-    not_finite,
     require_finite,
     settled,
 )
 from treadle.tensor.products.product import adjoint
-from treadle.tensor.reductions.reduction import max_, min_
 from treadle.tensor.shapes.broadcasting import broadcast_to, sum_to, zeros_like
-from treadle.tensor.shapes.dimshuffle import NEW, dimshuffle, expand_dims, matrix_transpose, shape_padleft
+from treadle.tensor.shapes.dimshuffle import NEW, dimshuffle
 from treadle.tensor.shapes.shape import lengths, reshape, shape_i
 from treadle.tensor.types.conversion import as_tensor_variable, tensors
 
@@ -86,27 +78,10 @@ class Sylvester(MatrixOp):
             raise np.linalg.LinAlgError(msg)
         return (u @ (y / scale) @ v.conj().T,)
 
-    def decompose(self, *inputs: Variable) -> Sequence[Variable]:
-        """Solve one linear system for all elements of X, row by row, which takes memory for their number squared."""
-        a, b, q = _of_one_batch(tensors(inputs))
-        batch, (m, n) = lengths(q)[:-2], lengths(q)[-2:]
-        left = expand_dims(a, (-3, -1)) * shape_padleft(expand_dims(eye(n, dtype=a.dtype), -2), 1)
-        right = expand_dims(eye(m, dtype=a.dtype), (1, 3)) * expand_dims(matrix_transpose(b), (-4, -2))
-        factor, pivots = LUFactor(check_finite=False)(reshape(left + right, [*batch, m * n, m * n]))
-        x = LUSolve(check_finite=False)(factor, pivots, reshape(q, [*batch, m * n, 1]))
-        sizes = abs_(diagonal(factor, 0, -2, -1))
-        least = np.array(np.finfo(a.dtype).eps, REAL_OF[a.dtype]) * max_(sizes, axis=-1, initial=0)
-        has_one = gt(min_(sizes, axis=-1, initial=np.inf), least)
-        failed = invert(has_one) | not_finite(a) | not_finite(b) | not_finite(q)
-        return settled(self, inputs, [reshape(x, [*batch, m, n])], failed)
-
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
-        """Solve the adjoint equation, A* W + W B* = cotangent: the gradients are W, -W X* and -X* W.
-
-        Through `decompose`: 308 nodes in place of 19.
-        """
+        """Solve the adjoint equation, A* W + W B* = cotangent: the gradients are W, -W X* and -X* W."""
         a, b, q = tensors(inputs)
         x, ct = tensors(outputs)[0], tensors(cotangents)[0]
         w = Sylvester()(adjoint(a), adjoint(b), ct)
