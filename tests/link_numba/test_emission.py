@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import ctypes
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,14 +21,21 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def called(params: Sequence[tuple[str, str]], body: Sequence[str], *values: Any) -> tuple[Any, int]:
+def run(unit: Unit, *values: int) -> int:
+    """Return what the machine code of a unit returns, called as C calls it."""
+    entry = COMPILER.entry(unit)
+    result: int = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * len(values))(entry.address)(*values)
+    return result
+
+
+def called(params: Sequence[tuple[str, str]], body: Sequence[str], *values: int) -> tuple[int, int]:
     """Return what a function of a body returns for numbers, and how many units went to Numba's frontend."""
     inner = make_kernel("inner", params, body, LIBRARY.used_by("\n".join(body)))
     names = [name for name, _ in params]
-    source = f"def outer({', '.join(names)}):\n    return {inner.name}({', '.join(names)}),\n"
+    source = f"def outer({', '.join(names)}):\n    return {inner.name}({', '.join(names)})\n"
     before = COMPILER.counts.analysed
-    run = COMPILER.get(Unit("outer", source, inner.signature, (inner,)), entry=True)
-    return run(*values)[0], COMPILER.counts.analysed - before
+    result = run(Unit("outer", source, inner.signature, (inner,)), *values)
+    return result, COMPILER.counts.analysed - before
 
 
 PARAMS = [("a", "i8"), ("b", "i8")]
@@ -79,9 +87,8 @@ def test_a_caller_of_what_is_left_to_numba_is_left_to_it_too() -> None:
     power = make_kernel("power", PARAMS, ["return a ** b"])
     caller = make_kernel("caller", PARAMS, [f"return {power.name}(a, b) + 1"], [power])
     before = COMPILER.counts.analysed
-    source = f"def entry(a, b):\n    return {caller.name}(a, b),\n"
-    run = COMPILER.get(Unit("entry", source, caller.signature, (caller,)), entry=True)
-    assert run(3, 4) == (82,)
+    source = f"def entry(a, b):\n    return {caller.name}(a, b)\n"
+    assert run(Unit("entry", source, caller.signature, (caller,)), 3, 4) == 82
     assert COMPILER.counts.analysed == before + 2
 
 

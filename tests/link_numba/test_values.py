@@ -119,7 +119,7 @@ def _fused(link: Link, inputs: list[Any], outputs: list[Any]) -> NumbaProgram:
 def test_sums_of_functions_are_as_accurate_as_sums_and_store_nothing(link: Link) -> None:
     x = tt.fmatrix("x")
     program = _fused(link, [x], [(x * np.float32(3) + np.float32(0.5)).sum()])
-    assert program.source.count("= new(frame, ") == program.source.count("= new(frame, 1, 4)") == 1
+    assert "= new(frame, " not in program.source
     value = np.random.default_rng(0).random((3, 1_000_003), dtype="float32")
     elements = value * np.float32(3) + np.float32(0.5)
     exact = elements.astype("float64").sum()

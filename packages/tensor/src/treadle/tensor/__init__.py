@@ -80,7 +80,7 @@ from treadle.tensor.shapes import shape as _shape
 from treadle.tensor.shapes.broadcasting import *  # noqa: F403 - the family's ops and functions
 from treadle.tensor.shapes.dimshuffle import *  # noqa: F403 - the family's ops and functions
 from treadle.tensor.shapes.shape import *  # noqa: F403 - the family's ops and functions
-from treadle.tensor.types.conversion import as_tensor, as_tensor_variable, constant, tensors
+from treadle.tensor.types.conversion import as_tensor, as_tensor_variable, constant, plain_arrays, tensors
 from treadle.tensor.types.other_arrays import register_array
 from treadle.tensor.types.registered_conversions import register_conversion
 from treadle.tensor.types.tensor_type import CONVERTERS, DTYPES, TensorType
@@ -277,8 +277,8 @@ __all__ = [
     "TensorConstant", "TensorLike", "TensorNode", "TensorSharedVariable", "TensorType",
     "TensorTypeError", "TensorVariable", "Variable", "abs", "all", "amax", "amin", "any", "as_tensor",
     "as_tensor_variable", "complex", "constant", "constant_difference", "divmod", "filled_index", "gather_plan",
-    "load_families", "max", "min", "pow", "register_array", "register_conversion", "round", "shared", "sum",
-    "symbolic_count", "tensors",
+    "load_families", "max", "min", "plain_arrays", "pow", "register_array", "register_conversion", "round", "shared",
+    "sum", "symbolic_count", "tensors",
 ]  # fmt: skip
 __all__ += constructors.__all__
 __all__ += _broadcasting.__all__

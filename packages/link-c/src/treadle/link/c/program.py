@@ -15,7 +15,7 @@ from treadle.link.c.support.interrupts import WATCH
 from treadle.link.c.support.libraries import SUPPORT
 from treadle.link.c.support.pool import POOL
 from treadle.link.vm import Program, replay
-from treadle.tensor import MatrixError, tensors
+from treadle.tensor import MatrixError, plain_arrays
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -163,8 +163,7 @@ class CProgram(Program):
         """Run with memory for the results' lengths; raise on failure. Return the outputs, and counts of blocks."""
         binary = self._binary
         if len(inputs) != len(self.recipe.inputs):
-            msg = f"c: the program takes {len(self.recipe.inputs)} values, got {len(inputs)}. Give one for each input."
-            raise TypeError(msg)
+            inputs = plain_arrays("c", self.fgraph.inputs, inputs)
         outputs = [
             None if POOL.ready and _size(shape, kind) >= LARGE else np.empty(shape, kind)
             for shape, kind in zip(self._shapes, self._kinds, strict=True)
@@ -177,7 +176,7 @@ class CProgram(Program):
             addresses = [BRIDGE.address(packed)]
         status = binary.run(binary.fixed, *addresses, BRIDGE.address(info))
         if status == Status.CHECK and again:
-            return self._general(self._plain(inputs), again=False)
+            return self._general(plain_arrays("c", self.fgraph.inputs, inputs), again=False)
         if status not in {Status.OK, Status.WRAPPED}:
             self._fail(status, inputs)
         if status == Status.WRAPPED:
@@ -199,23 +198,6 @@ class CProgram(Program):
         large = POOL.ready and any(_size(s, d) >= LARGE for s, d in zip(self._shapes, self._kinds, strict=True))
         self._misses += not all(expected)
         self._told = large or not self._direct or self._misses > MOST_MISSES
-
-    def _plain(self, inputs: Sequence[object]) -> list[np.ndarray]:
-        """Return the inputs as plain, aligned arrays of their types."""
-        values = []
-        for var, x in zip(tensors(self.fgraph.inputs), inputs, strict=True):
-            kind = var.type
-            array = np.asarray(x)
-            known = all(n is None or n == m for n, m in zip(kind.shape, array.shape, strict=False))
-            if array.ndim != kind.ndim or array.dtype != kind.numpy_dtype or not known:
-                msg = (
-                    f"c: the program's input {var} is of type {kind}, got {array.dtype} of shape {array.shape}. "
-                    "Convert it first."
-                )
-                raise TypeError(msg)
-            # Unpickled arrays may have their own dtype object, which np.array would keep and astype does not.
-            values.append(array.astype(np.dtype(kind.dtype), order="C"))
-        return values
 
     def _fail(self, status: int, inputs: Sequence[object]) -> None:
         """Raise the error of a status, with the node and the user's line."""

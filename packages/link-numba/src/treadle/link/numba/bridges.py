@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,9 +12,8 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils, imputils
+from numba.core import cgutils
 from numba.core.base import BaseContext
-from numba.core.compiler import CompileResult
 from numba.core.errors import NumbaError, TypingError
 from numba.core.types import Type as NumbaType
 from numba.core.typing.templates import Signature
@@ -22,9 +22,12 @@ from numba.np.numpy_support import as_dtype
 from numpy.typing import NDArray
 
 from treadle.graph import Apply, FunctionGraph, GraphTypeError, LoweringError
+from treadle.link.numba.compiler import Entry
+from treadle.link.numba.dtypes import STORAGES
 from treadle.link.numba.kinds import Kind, kind_of
 from treadle.link.numba.primitives import PRIMITIVES
 from treadle.link.numba.program import ERRORS, NumbaProgram
+from treadle.link.numba.text.entry import result_words, words_of
 from treadle.link.vm import PythonLinker
 
 Write = Callable[[BaseContext, ir.IRBuilder, Signature, Sequence[ir.Value]], ir.Value]
@@ -152,23 +155,21 @@ def python_function(node: Apply) -> Any:
     return numba.njit(_compiled("around", text, {"objmode": numba.objmode})(**scope))
 
 
-def called_at(result: CompileResult) -> Any:
-    """Return compiled code, as a function that other code of Numba's calls by its address."""
-    signature = result.signature
-    address = result.library.get_pointer_to_function(result.fndesc.llvm_func_name)
+def called_at(code: Entry, count: int) -> Any:
+    """Return a program's machine code as a function that other code of Numba's calls.
+
+    It takes a table, words, and so many arrays that the words are of: they live until it returns.
+    """
 
     def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
-        kind = context.call_conv.get_function_type(sig.return_type, sig.args)
+        kind = ir.FunctionType(_WORD, [_WORD] * 4)
         # Not a constant: Numba then keeps no machine code in a cache that holds an address of this process.
-        code = builder.bitcast(context.add_dynamic_addr(builder, address, info="treadle"), kind.as_pointer())
-        status, value = context.call_conv.call_function(builder, code, sig.return_type, sig.args, args)
-        with cgutils.if_unlikely(builder, status.is_error):
-            context.call_conv.return_status_propagate(builder, status)
-        return imputils.impl_ret_new_ref(context, builder, sig.return_type, value)
+        at = builder.bitcast(context.add_dynamic_addr(builder, code.address, info="treadle"), kind.as_pointer())
+        return builder.call(at, [*args[:2], ir.Constant(_WORD, -1), ir.Constant(_WORD, 0)])
 
-    names = ", ".join(f"x{i}" for i in range(len(signature.args)))
-    scope = {"signature": signature, "write": write}
-    return intrinsic(_compiled("typing", f"def typing(context, {names}):\n    return signature, write\n", scope))
+    names = ", ".join(["table", "words", *(f"x{i}" for i in range(count))])
+    text = f"def typing(context, {names}):\n    return int64({names}), write\n"
+    return intrinsic(_compiled("typing", text, {"int64": types.int64, "write": write}))
 
 
 class _Conversions:
@@ -259,16 +260,17 @@ def callable_program(program: NumbaProgram, table: tuple[NDArray[np.int64], Sequ
         if kind.dtype == "float16":
             msg = f"jit_function: Numba has no arrays of {kind}. Cast inputs and outputs of the function to float32."
             raise GraphTypeError(msg)
-    (result,) = program.compiled.overloads.values()
-    names = [f"x{i}" for i in range(len(inputs))]
-    results = [f"r{i}" for i in range(len(outputs))]
+    starts = words_of(inputs)
+    ends = result_words(outputs, starts[-1])
     scope: dict[str, Any] = {
         "table": int(table[0].ctypes.data),
-        "compiled": called_at(result),
+        "compiled": called_at(program.code, len(inputs)),
         "kept": (table, program),
     }
-    lines: list[str] = []
-    for i, (name, kind) in enumerate(zip(names, inputs, strict=True)):
+    names = [f"x{i}" for i in range(len(inputs))]
+    results = [f"r{i}" for i in range(len(outputs))]
+    lines = [f"given = room_i8_{ends[-1] + 1}(0)"]
+    for i, (name, kind, at) in enumerate(zip(names, inputs, starts, strict=False)):
         scope[f"convert{i}"] = CONVERSIONS.get(Kind(kind.dtype, kind.ndim))
         lines.append(f"a{i} = convert{i}({name})")
         for d, length in enumerate(kind.shape):
@@ -277,12 +279,27 @@ def callable_program(program: NumbaProgram, table: tuple[NDArray[np.int64], Sequ
                     f"if a{i}.shape[{d}] != {length}:",
                     f"    raise ValueError('treadle: axis {d} of argument {i} must have {length} elements')",
                 ]
-    arguments = ", ".join(["table", *(f"a{i}" for i in range(len(names)))])
-    lines.append(f"{', '.join(['status', *results])}{'' if results else ','} = compiled({arguments})")
-    lines += ["if status != 0:"]
+        lines.append(f"p{i} = explode_{kind.ndim}(a{i})")
+        lines += [f"given[{at + k}] = p{i}[{k}]" for k in range(1 + 2 * kind.ndim)]
+    arguments = ", ".join(["table", "place_i8(given)", *(f"a{i}" for i in range(len(inputs)))])
+    lines += [f"status = compiled({arguments})", "if status != 0:"]
     for status, (error, text) in ERRORS.items():
         scope[f"error{status}"] = error
         lines += [f"    if status == {status}:", f"        raise error{status}({f'numba: {text}.'!r})"]
-    lines += ["    raise RuntimeError('numba: a compiled graph stopped.')", f"return {_tuple(results)}"]
+    lines.append("    raise RuntimeError('numba: a compiled graph stopped.')")
+    for name, kind, at in zip(results, outputs, ends, strict=False):
+        storage = STORAGES[kind.dtype]
+        code = "b1" if storage.dtype == "bool" else storage.memory
+        lengths = _tuple([f"given[{at + 1 + d}]" for d in range(kind.ndim)])
+        if not kind.ndim:
+            number = f"as_{storage.memory}(place_i8(given) + {8 * at})[0]"
+            lines += [f"b{name} = buffer_new(16)", f"as_{storage.memory}(buffer_data(b{name}))[0] = {number}"]
+        owner = f"given[{at}]" if kind.ndim else f"b{name}"
+        lines.append(f"{name} = wrap_{code}_{kind.ndim}({owner}, {lengths})")
+    lines.append(f"return {_tuple(results)}")
     text = f"def jit_function({', '.join(names)}):\n" + "".join(f"    {line}\n" for line in lines)
+    for name in set(re.findall(r"[A-Za-z_]\w*", text)).difference(scope):
+        primitive = PRIMITIVES.find(name)
+        if primitive is not None:
+            scope[name] = primitive
     return numba.njit(nogil=True, no_cfunc_wrapper=True)(_compiled("jit_function", text, scope))

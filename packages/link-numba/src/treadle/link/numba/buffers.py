@@ -63,12 +63,16 @@ def take(frame, slot):  # i8 i8
         made = buffer_new(8)
     return made
 
-def open_frame(count, words, pool):  # i8 i8 i8
+def open_frame(count, words, pool, room):  # i8 i8 i8 i8
     # The words come first, so that the frame's address is that of the slots; next to it stands the pool's address.
-    made = buffer_new(8 * (words + count) + 8)
-    if made == 0:
-        return 0
-    frame = buffer_data(made) + 8 * words
+    # Without room, it lies in a buffer, which its first slot holds.
+    made = 0
+    if room == 0:
+        made = buffer_new(8 * (words + count) + 8)
+        if made == 0:
+            return 0
+        room = buffer_data(made)
+    frame = room + 8 * words
     table = as_i8(frame)
     table[0] = made
     table[-1] = pool

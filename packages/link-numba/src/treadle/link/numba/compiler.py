@@ -10,18 +10,18 @@ import sys
 from collections import OrderedDict
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import llvmlite
 import numba
-from numba.core.compiler import CompileResult
+from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
+from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
-from numba.core.serialize import dumps
 
 from treadle.cache import default_cache, digest
 from treadle.config import config, new_lock, span
-from treadle.link.numba.dispatcher import dispatcher
 from treadle.link.numba.routines.vector_math import VECTOR_MATH
 from treadle.link.numba.text.unit import Unit
 
@@ -45,12 +45,21 @@ class Counts:
     shared: int = 0
 
 
+class Entry(NamedTuple):
+    """Machine code that C can call."""
+
+    # Where it is, and Numba's library that holds it.
+    address: int
+    library: JITCodeLibrary
+
+
 class UnitCompiler:
     """Turns units into compiled functions."""
 
     def __init__(self) -> None:
         self._lock = new_lock()
         self._known: OrderedDict[str, Dispatcher] = OrderedDict()
+        self._entries: OrderedDict[str, Entry] = OrderedDict()
         self._counts = Counts()
         self._stamp = ""
 
@@ -64,89 +73,103 @@ class UnitCompiler:
         if not self._stamp:
             folder = Path(__file__).parent
             own = [(folder / name).read_bytes() for name in _OWN]
-            machine = repr(numba.core.registry.cpu_target.target_context.codegen().magic_tuple())
+            machine = repr(cpu_target.target_context.codegen().magic_tuple())
             versions = f"{numba.__version__} {llvmlite.__version__} {sys.version}"
             self._stamp = digest(versions, machine, VECTOR_MATH.stamp(), *own)
         return self._stamp
 
     def key(self, unit: Unit, entry: bool) -> str:
-        """Return the key of a compiled unit (parameters as for `get`)."""
+        """Return the key of a compiled unit, for callers in C or in other units."""
         return digest("numba", self.stamp(), unit.key, f"entry {entry}", f"fastmath {config.numba__fastmath}")
 
-    def stored(self, key: str, stamp: str, unit: Unit) -> Dispatcher:
+    def stored(self, key: str, stamp: str, name: str) -> Entry:
         """Return the entry function that was stored in the cache under a key; `stamp` is that of the stored code."""
         if stamp != self.stamp():  # which also loads the functions on vectors that the machine code calls
-            msg = f"numba: the machine code of {unit.name} is for another machine or version."
+            msg = f"numba: the machine code of {name} is for another machine or version."
             raise LookupError(msg)
         with self._lock:
-            known = self._known.get(key)
-            if known is not None:
-                self._known.move_to_end(key)
+            known = self._entries.get(key)
+            if known is None:
+                payload = default_cache().get(key)
+                if payload is None:
+                    msg = f"numba: the machine code of {name} is no longer in the compile cache."
+                    raise LookupError(msg)
+                known = self._load(payload)
+            else:
                 self._count("shared")
-                return known
-            payload = default_cache().get(key)
-            if payload is None:
-                msg = f"numba: the machine code of {unit.name} is no longer in the compile cache."
-                raise LookupError(msg)
-            loaded = self._load(unit, payload, entry=True)
-            self._remember(key, loaded)
-        return loaded
+            _remember(self._entries, key, known)
+        return known
 
-    def _remember(self, key: str, function: Dispatcher) -> None:
-        self._known[key] = function
-        if len(self._known) > CAPACITY:
-            self._known.popitem(last=False)
+    def entry(self, unit: Unit) -> Entry:
+        """Return the machine code of a unit that C can call, all of whose arguments are words."""
+        key = self.key(unit, True)
+        with self._lock:
+            known = self._entries.get(key)
+            if known is None:
+                known = self._make(unit, key)
+            else:
+                self._count("shared")
+            _remember(self._entries, key, known)
+        return known
 
-    def get(self, unit: Unit, entry: bool = False) -> Dispatcher:
-        """Return the compiled function of a unit; only an `entry` can be called from Python."""
-        key = self.key(unit, entry)
+    def get(self, unit: Unit) -> Dispatcher:
+        """Return the compiled function of a unit, which other units can call."""
+        key = self.key(unit, False)
         with self._lock:
             known = self._known.get(key)
-            if known is not None:
-                self._known.move_to_end(key)
+            if known is None:
+                from treadle.link.numba.text.translation import compile_unit
+
+                known, _, analysed = compile_unit(unit, {u.name: self.get(u) for u in unit.uses})
+                self._count("compiled")
+                if analysed:
+                    self._count("analysed")
+            else:
                 self._count("shared")
-                return known
-            compiled = self._make(unit, key, entry)
-            self._remember(key, compiled)
-        return compiled
+            _remember(self._known, key, known)
+        return known
 
     def _count(self, name: str) -> None:
         self._counts = replace(self._counts, **{name: getattr(self._counts, name) + 1})
 
-    def _make(self, unit: Unit, key: str, entry: bool) -> Dispatcher:
-        if not (entry and config.numba__cache):
-            return self._compile(unit, entry)[0]
-        fresh: list[Dispatcher] = []
+    def _make(self, unit: Unit, key: str) -> Entry:
+        if not config.numba__cache:
+            return self._compile(unit)[0]
+        fresh: list[Entry] = []
 
         def make() -> bytes:
-            function, result = self._compile(unit, entry)
-            fresh.append(function)
-            data: bytes = dumps(result._reduce())
-            return data
+            entry, symbol = self._compile(unit)
+            fresh.append(entry)
+            return pickle.dumps((symbol, entry.library.serialize_using_object_code()))
 
         payload = default_cache().get_or_create(key, make, {"backend": "numba", "unit": unit.name})
-        return fresh[0] if fresh else self._load(unit, payload, entry)
+        return fresh[0] if fresh else self._load(payload)
 
-    def _compile(self, unit: Unit, entry: bool) -> tuple[Dispatcher, CompileResult]:
-        from treadle.link.numba.text.translation import compile_unit
+    def _compile(self, unit: Unit) -> tuple[Entry, str]:
+        from treadle.link.numba.text.translation import compile_entry
 
-        function, result, analysed = compile_unit(unit, entry, {u.name: self.get(u) for u in unit.uses})
+        symbol, library = compile_entry(unit, {u.name: self.get(u) for u in unit.uses})
         self._count("compiled")
-        if analysed:
-            self._count("analysed")
-        return function, result
+        return Entry(library.get_pointer_to_function(symbol), library), symbol
 
-    def _load(self, unit: Unit, payload: bytes, entry: bool) -> Dispatcher:
-        function = dispatcher(unit, {}, no_cpython_wrapper=not entry)
-        context = function.targetdescr.target_context  # type: ignore[attr-defined]  # numba has no types
+    def _load(self, payload: bytes) -> Entry:
+        context = cpu_target.target_context
         with span("loading"), global_compiler_lock:
             # Install only what loaded code calls; `context.refresh` would also import what compiling needs (0.3 s).
             rtsys.initialize(context)
-            result = CompileResult._rebuild(context, *pickle.loads(payload))
-        function.add_overload(result)
-        function.disable_compile()
+            symbol, data = pickle.loads(payload)
+            library = context.codegen().unserialize_library(data)
+            entry = Entry(library.get_pointer_to_function(symbol), library)
         self._count("loaded")
-        return function
+        return entry
+
+
+def _remember(units: OrderedDict[str, Any], key: str, value: object) -> None:
+    """Put a value last, and drop the first one where there are too many."""
+    units[key] = value
+    units.move_to_end(key)
+    if len(units) > CAPACITY:
+        units.popitem(last=False)
 
 
 COMPILER = UnitCompiler()

@@ -22,9 +22,8 @@ def dispatcher(unit: Unit, scope: Mapping[str, object], **options: object) -> Di
     # This must be the name of a real module, since Numba looks it up when it loads saved code.
     namespace: dict[str, Any] = {"__name__": __name__, **scope}
     exec(code, namespace)
-    jit = numba.njit(
-        nogil=True, error_model="numpy", fastmath=bool(config.numba__fastmath), no_cfunc_wrapper=True, **options
-    )
+    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **options}
+    jit = numba.njit(nogil=True, error_model="numpy", fastmath=bool(config.numba__fastmath), **options)
     function = namespace[unit.name]
     function.stays_apart = unit.is_kernel
     compiled: Dispatcher = jit(function)

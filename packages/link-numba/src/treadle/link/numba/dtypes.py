@@ -69,6 +69,11 @@ class _Storages:
     def __getitem__(self, dtype: str) -> Storage:
         return self._all[dtype]
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the dtypes."""
+        return tuple(self._all)
+
 
 STORAGES = _Storages()
 

@@ -6,7 +6,6 @@ they raise then, usually KeyboardInterrupt, ends the call.
 
 from __future__ import annotations
 
-import ctypes
 import threading
 
 import numpy as np
@@ -47,14 +46,6 @@ class Watch:
         """Return the address of that memory."""
         self._words[0] = threading.main_thread().ident or 0
         return int(self._words.ctypes.data)
-
-    def raise_taken(self) -> None:
-        """Raise the exception that a signal handler raised and that ended the call."""
-        parts = [ctypes.c_void_p(int(word) or None) for word in self._words[1:]]
-        self._words[1:] = 0
-        # Python raises the exception that this restores, as soon as the call returns.
-        ctypes.pythonapi.PyErr_Restore(*parts)
-        raise KeyboardInterrupt
 
 
 WATCH = Watch()

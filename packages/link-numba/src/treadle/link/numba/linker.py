@@ -23,7 +23,6 @@ from treadle.graph import (
 from treadle.link.numba.dtypes import STORAGES
 from treadle.link.numba.program import NumbaProgram, Recipe
 from treadle.link.numba.table import TABLE
-from treadle.link.numba.text.unit import Unit
 from treadle.link.vm import Program, ProgramGraph, TableLinker
 
 if TYPE_CHECKING:
@@ -111,13 +110,12 @@ class NumbaLinker(TableLinker):
             written = write_program(fgraph, self.rule)
         text = "\n".join(unit.source for unit in written.entry.with_uses())
         _install_routines(text)
-        run = COMPILER.get(written.entry, entry=True)
-        table, kept = table_of(written.constants, written.uses_blas, text)
         entry = written.entry
+        code = COMPILER.entry(entry)
+        table, kept = table_of(written.constants, written.uses_blas, text)
         key = COMPILER.key(entry, entry=True)
-        entry_parts = (entry.name, entry.source, entry.signature, text)
-        recipe = Recipe(key, COMPILER.stamp(), *entry_parts, written.constants, written.uses_blas)
-        return NumbaProgram(ProgramGraph.of(fgraph, native_outputs), run, table, kept, recipe)
+        recipe = Recipe(key, COMPILER.stamp(), entry.name, text, written.constants, written.uses_blas)
+        return NumbaProgram(ProgramGraph.of(fgraph, native_outputs), code, table, kept, recipe)
 
     def dump_whole(self, program: Program) -> Recipe | None:
         """Return the program's recipe.
@@ -134,9 +132,9 @@ class NumbaLinker(TableLinker):
         from treadle.link.numba.program import NumbaProgram
 
         _install_routines(data.source)
-        run = COMPILER.stored(data.key, data.stamp, Unit(data.name, data.entry, data.signature))
+        code = COMPILER.stored(data.key, data.stamp, data.name)
         table, kept = table_of(data.constants, data.uses_blas, data.source)
-        return NumbaProgram(graph, run, table, kept, data)
+        return NumbaProgram(graph, code, table, kept, data)
 
 
 def _refused_type(kind: Type) -> str:
@@ -172,6 +170,7 @@ def table_of(
 
     from treadle.graph import Constant
     from treadle.link.numba import interrupts
+    from treadle.link.numba.routines import objects
     from treadle.link.numba.routines.blas import BLAS, ROUTINES
     from treadle.link.numba.routines.externals import FIXED_WORDS
     from treadle.link.numba.routines.pool import POOL
@@ -180,8 +179,9 @@ def table_of(
     words = np.zeros(FIXED_WORDS + len(constants), np.int64)
     if uses_blas:
         words[: len(ROUTINES)] = [BLAS.address(name) for name in ROUTINES]
+    words[objects.FALLBACK : objects.WATCH] = objects.object_words()
     if interrupts.CALL in source:
-        words[len(ROUTINES)] = interrupts.WATCH.address()
+        words[objects.WATCH] = interrupts.WATCH.address()
     words[FIXED_WORDS - 2], words[FIXED_WORDS - 1] = thread_count(), POOL.address()
     kept: list[np.ndarray] = []
     for at, constant in enumerate(constants, FIXED_WORDS):

@@ -52,13 +52,7 @@ _WORD = ir.IntType(64)
 
 def type_of(code: str) -> NumbaType:
     """Return the Numba type of a code of `treadle.link.numba.text.unit.Unit.signature`."""
-    numba_type: NumbaType
-    if code.startswith("array:"):
-        _, element, ndim = code.split(":")
-        numba_type = types.Array(TYPES[element], int(ndim), "A", readonly=True)
-    else:
-        numba_type = types.CPointer(TYPES[code[1:]]) if code.startswith("*") else TYPES[code]
-    return numba_type
+    return types.CPointer(TYPES[code[1:]]) if code.startswith("*") else TYPES[code]
 
 
 def _primitive(write: Write, result: NumbaType | None, *takes: NumbaType | None) -> Intrinsic:
@@ -252,6 +246,22 @@ def _external(family: str, name: str) -> Intrinsic:
 
     parameters = [kinds.get(letter, types.int64) for letter in takes]
     return _primitive(write, kinds.get(result, types.int64), *parameters)
+
+
+def _python(name: str, takes: str) -> Intrinsic:
+    """A function of Python's or of Numba's runtime, which returns a word or nothing.
+
+    `takes` has a letter for each parameter: w for a word, i for an int; n is for a number that is not passed, since an
+    intrinsic has to have a parameter.
+    """
+    short = ir.IntType(32)
+
+    def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+        passed = [builder.trunc(x, short) if c == "i" else x for c, x in zip(takes, args, strict=True) if c != "n"]
+        declared = ir.FunctionType(_WORD, [x.type for x in passed])
+        return builder.call(cgutils.get_or_insert_function(builder.module, declared, name), passed)
+
+    return _primitive(write, types.int64, *[types.int64] * len(takes))
 
 
 def _called(takes: str, result: str) -> Intrinsic:
@@ -510,6 +520,7 @@ _FAMILIES: dict[str, Callable[..., Intrinsic]] = {
     "shifted": _shifted,
     "place": _place,
     "call": _called,
+    "python": _python,
     "explode": _explode,
     "room": _room,
     "table": _from_table,

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treadle.graph import Constant, FunctionGraph, NodeError, NodeIndexError, NodeMemoryError, NodeValueError, Type
-from treadle.link.numba.interrupts import WATCH
-from treadle.link.numba.status import ASSERTION, INDEX, INTERRUPT, MATRIX, MEMORY, OK, PARAMETER, SHAPE, TOO_LONG, VALUE
+from treadle.graph import Constant, FunctionGraph, NodeError, NodeIndexError, NodeMemoryError, NodeValueError
+from treadle.link.numba.routines.objects import FALLBACK, SINGLE, python_function
+from treadle.link.numba.status import ASSERTION, CHECK, INDEX, MATRIX, MEMORY, PARAMETER, SHAPE, TOO_LONG, VALUE
 from treadle.link.vm import Program, ProgramGraph, replay
-from treadle.tensor import MatrixError, TensorType
+from treadle.tensor import MatrixError, TensorType, plain_arrays
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from treadle.kernels import Address
+    from treadle.link.numba.compiler import Entry
 
 # The error for each status of the compiled code, if running the graph again on the Python VM does not raise one.
 ERRORS = {
@@ -36,10 +38,8 @@ class Recipe(NamedTuple):
     # The key of the machine code in the cache, and what the code depends on besides its text.
     key: str
     stamp: str
-    # Name, text and argument types of the function that is called.
+    # The name of the function that is called.
     name: str
-    entry: str
-    signature: tuple[str, ...]
     # The whole generated text.
     source: str
     # The constants that the table holds.
@@ -49,14 +49,14 @@ class Recipe(NamedTuple):
 
 
 class NumbaProgram(Program):
-    """A graph as one function compiled by Numba, called without the interpreter's lock."""
+    """A graph as one compiled function, called without the interpreter's lock."""
 
-    __slots__ = ("_graph", "_halves", "_kept", "_run", "_table", "_where", "recipe")
+    __slots__ = ("_code", "_graph", "_kept", "_run", "_table", "recipe")
 
     def __init__(
         self,
         graph: ProgramGraph,
-        run: Callable[..., Sequence[Any]],
+        code: Entry,
         table: NDArray[np.int64],
         kept: Sequence[np.ndarray],
         recipe: Recipe,
@@ -64,15 +64,13 @@ class NumbaProgram(Program):
         self._graph = graph
         # What it can be loaded from again.
         self.recipe = recipe
-        # The compiled function, from the table of constants and the input arrays to a status and the outputs.
-        self._run = run
+        self._code = code
         # Addresses of routines and constants.
         self._table = table
-        self._where = int(table.ctypes.data)
         # What the table points to.
         self._kept = tuple(kept)
-        # Numba has no float16 arrays: they are passed as arrays of uint16.
-        self._halves = _halves(graph.inputs), _halves(graph.outputs)
+        # From arrays to the list of outputs, or to a status.
+        self._run = python_function(code.address, table, (code, self._kept))
 
     @property
     def fgraph(self) -> FunctionGraph:
@@ -80,9 +78,9 @@ class NumbaProgram(Program):
         return self._graph.get()
 
     @property
-    def compiled(self) -> Any:
-        """Numba's function: from the address of the table and the inputs to a status and the outputs."""
-        return self._run
+    def code(self) -> Entry:
+        """The machine code, which compiled code calls as `treadle.link.numba.text.entry.entry` says."""
+        return self._code
 
     @property
     def ends(self) -> tuple[tuple[TensorType, ...], tuple[TensorType, ...]]:
@@ -96,29 +94,26 @@ class NumbaProgram(Program):
 
     def rebound(self, graph: ProgramGraph, data: object) -> NumbaProgram:
         """Return this program for an equal graph of other origin."""
-        return NumbaProgram(graph, self._run, self._table, self._kept, self.recipe)
+        return NumbaProgram(graph, self._code, self._table, self._kept, self.recipe)
 
     def __call__(self, *inputs: Any) -> Sequence[np.ndarray]:
         """Compute the outputs."""
-        halves, out_halves = self._halves
-        arguments: Sequence[np.ndarray] = inputs
-        if halves:
-            arguments = [x.view(np.uint16) if i in halves else x for i, x in enumerate(inputs)]
-        status, *outputs = self._run(self._where, *arguments)
-        if status == INTERRUPT:
-            WATCH.raise_taken()
-        if status != OK:
-            raise self._failure(status, inputs)
-        for i in out_halves:
-            outputs[i] = outputs[i].view(np.float16)
-        return outputs
+        outputs = self._run(*inputs)
+        if outputs == CHECK:
+            outputs = self._run(*plain_arrays("numba", self.fgraph.inputs, inputs))
+        if isinstance(outputs, int):
+            raise self._failure(outputs, inputs)
+        return cast("list[np.ndarray]", outputs)
+
+    def offer_caller(
+        self, fallback: Callable[..., object], single: bool, take: Callable[[Callable[..., object]], None]
+    ) -> None:
+        """Pass the compiled function itself to `take`, which calls `fallback` in place of returning a status."""
+        table = self._table.copy()
+        table[FALLBACK], table[SINGLE] = id(fallback), single
+        take(python_function(self._code.address, table, (self._code, self._kept, fallback)))
 
     def _failure(self, status: int, inputs: Sequence[np.ndarray]) -> Exception:
         kind, text = ERRORS.get(status, (NodeError, f"the program stopped with status {status}"))
         msg = f"numba: {text}. Run the graph on the Python VM (mode FAST_COMPILE) to see where."
         return replay(self.fgraph, inputs, kind(msg))
-
-
-def _halves(kinds: Sequence[Type]) -> tuple[int, ...]:
-    """Return the positions of the float16 types."""
-    return tuple(i for i, kind in enumerate(kinds) if isinstance(kind, TensorType) and kind.dtype == "float16")

@@ -166,6 +166,33 @@ def tensors(variables: Sequence[Variable]) -> list[TensorVariable]:
     return variables  # type: ignore[return-value]  # see above: a cast would cost a call
 
 
+def plain_arrays(backend: str, variables: Sequence[Variable], values: Sequence[object]) -> list[np.ndarray]:
+    """Return a program's arguments as arrays that machine code reads: aligned, and of NumPy's own dtypes.
+
+    Raises
+    ------
+    TypeError
+        If they are too few or too many, or of another dtype, rank or known length than the variables. It begins with
+        the backend's name.
+    """
+    if len(values) != len(variables):
+        msg = f"{backend}: the program takes {len(variables)} values, got {len(values)}. Give one for each input."
+        raise TypeError(msg)
+    arrays = []
+    for var, value in zip(tensors(variables), values, strict=True):
+        kind, array = var.type, np.asarray(value)
+        known = all(n is None or n == m for n, m in zip(kind.shape, array.shape, strict=False))
+        if array.ndim != kind.ndim or array.dtype != kind.numpy_dtype or not known:
+            msg = (
+                f"{backend}: the program's input {var} is of type {kind}, got {array.dtype} of shape {array.shape}. "
+                "Convert it first."
+            )
+            raise TypeError(msg)
+        # Unpickled arrays may have their own dtype object, which np.array would keep and astype does not.
+        arrays.append(array.astype(np.dtype(kind.dtype), order="C"))
+    return arrays
+
+
 def stands_for_tensors(var: Variable) -> bool:
     """Whether values of a variable's type, which is another one, are those of tensors (see `Type.carrier`).
 

@@ -72,9 +72,9 @@ def capsule_name(capsule: object) -> bytes:
     return get(capsule)
 
 
-def capsule_pointer(capsule: object, name: bytes) -> int:
+def capsule_pointer(capsule: object, name: bytes | None) -> int:
     """Return the address in a capsule with a name."""
-    get: Callable[[object, bytes], int] = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    get: Callable[[object, bytes | None], int] = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
         ("PyCapsule_GetPointer", ctypes.pythonapi)
     )
     return get(capsule, name)

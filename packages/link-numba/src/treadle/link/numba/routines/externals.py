@@ -12,12 +12,12 @@ from typing import NamedTuple
 import llvmlite.binding as llvm
 
 from treadle.config import discover, new_lock
-from treadle.link.numba.routines.blas import ROUTINES
+from treadle.link.numba.routines.objects import WATCH
 
 GROUP = "treadle.externals.numba"
-# Words of a program's table before its constants: routines, the address of the memory that loops watch, the number of
-# threads, and the pool's address.
-FIXED_WORDS = len(ROUTINES) + 3
+# Words of a program's table before its constants: routines, what calls need, the address of the memory that loops
+# watch, the number of threads, and the pool's address.
+FIXED_WORDS = WATCH + 3
 
 
 class External(NamedTuple):

@@ -48,7 +48,7 @@ _COMPARISONS: dict[type, Callable[..., object]] = {
 _OF_COMPLEX: dict[type, str] = {ast.Mult: "times", ast.Div: "over"}
 _REAL = {types.complex64: types.float32, types.complex128: types.float64}
 # The key, in Numba's result for a unit, of the name of the function that takes and returns plain values.
-_PLAIN = "treadle_plain"
+PLAIN = "treadle_plain"
 _EXTREMES = {"max": ">", "min": "<"}
 
 
@@ -509,17 +509,17 @@ class Emitter:
     def _address_of(self, name: str) -> Value:
         """Return the address of a unit's function, for calls from C."""
         callee = self.callees.get(name)
-        if callee is None or _PLAIN not in (callee.metadata or {}):
+        if callee is None or PLAIN not in (callee.metadata or {}):
             raise BeyondError(name)
         return Value(types.int64, lambda builder: builder.ptrtoint(self._plain(builder, callee), ir.IntType(64)))
 
     def _plain(self, builder: ir.IRBuilder, callee: CompileResult) -> ir.Function:
         """Return the function of a unit in the module being written, to which its library is linked."""
         self.target.context.add_linking_libs([callee.library])
-        return _declared(builder.module, callee.metadata[_PLAIN], self.target.context, callee.signature)
+        return _declared(builder.module, callee.metadata[PLAIN], self.target.context, callee.signature)
 
     def _unit_call(self, callee: CompileResult, arguments: Sequence[Value]) -> Value:
-        if _PLAIN not in (callee.metadata or {}):
+        if PLAIN not in (callee.metadata or {}):
             msg = f"{callee.fndesc} was left to Numba's frontend, and may raise"
             raise BeyondError(msg)
 
@@ -588,7 +588,7 @@ def emit(
         context.call_conv.return_value(builder, context.get_return_value(builder, emitter.returned, returned))
     context.post_lowering(module, library)
     library.add_ir_module(module)
-    return {"signature": signature, "fndesc": described, "metadata": {_PLAIN: name}}
+    return {"signature": signature, "fndesc": described, "metadata": {PLAIN: name}}
 
 
 def _entered(function: ir.Function) -> ir.IRBuilder:

@@ -10,6 +10,7 @@ from treadle.config import new_lock
 from treadle.graph import DuplicateRegistrationError
 from treadle.link.numba.buffers import BUFFERS
 from treadle.link.numba.interrupts import WATCHED
+from treadle.link.numba.routines.objects import TEXT as OBJECTS
 from treadle.link.numba.routines.pool import TEXT as POOL
 from treadle.link.numba.routines.threads import TEXT as THREADS
 from treadle.link.numba.text.unit import Unit
@@ -436,7 +437,7 @@ def row_sum_{t}(n, x, stride):  # i8 *{t} i8
 
 
 def _texts() -> Iterable[str]:
-    yield from (BUFFERS, POOL, THREADS, _LENGTHS, _HALF, WATCHED)
+    yield from (BUFFERS, OBJECTS, POOL, THREADS, _LENGTHS, _HALF, WATCHED)
     for t, bits, mantissa, bias in (("f4", "i4", "23", "127"), ("f8", "i8", "52", "1023")):
         yield _UNSIGNED.replace("{t}", t)
         layout = _FLOATS.replace("{bits}", bits).replace("{mantissa}", mantissa).replace("{bias}", bias)

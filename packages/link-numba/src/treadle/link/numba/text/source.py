@@ -9,12 +9,11 @@ from itertools import pairwise
 from treadle.config import text_of
 from treadle.graph import Apply, Block, Branching, Constant, FunctionGraph, LoweringError, Variable
 from treadle.kernels import Address
-from treadle.link.numba.routines.externals import FIXED_WORDS
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.text.choices import Arm, write_choice
-from treadle.link.numba.text.library import LIBRARY
+from treadle.link.numba.text.entry import Result, entry, performing
 from treadle.link.numba.text.parts import called, whole
-from treadle.link.numba.text.unit import Unit, make_kernel
+from treadle.link.numba.text.unit import Unit
 from treadle.link.numba.text.values import ArrayValue, ScalarValue, Value
 from treadle.link.numba.text.writer import GraphWriter
 
@@ -50,7 +49,8 @@ def write_program(fgraph: FunctionGraph, rule: Callable[[Apply], Callable[..., o
     parameters = ["table", "frame", *(name for names in writer.input_names for name in names)]
     lengths = list(dict.fromkeys(n for r in results for n in r.dims if n in writer.local_names))
     graph = whole(writer, blocks.texts(), parameters, lengths)
-    return Written(_entry(fgraph, writer, graph, results, lengths), tuple(writer.constants), writer.uses_blas)
+    perform = performing(fgraph, graph, parameters[2:], results, lengths, writer.slots, writer.words)
+    return Written(entry(fgraph, perform), tuple(writer.constants), writer.uses_blas)
 
 
 class _Text:
@@ -189,49 +189,14 @@ def _forget(writer: GraphWriter, dead: Sequence[Variable], before: int) -> None:
         writer.drop(slot)
 
 
-@dataclass(frozen=True, slots=True)
-class _Result:
-    slot: int
-    dims: tuple[str, ...]
-    code: str
-
-
-def _result(writer: GraphWriter, var: Variable, earlier: Sequence[Variable]) -> _Result:
+def _result(writer: GraphWriter, var: Variable, earlier: Sequence[Variable]) -> Result:
     """Write a copy of an output into a buffer of its own, in C order, unless it already lies in one."""
     value = writer.value(var)
-    storage = value.storage
-    code = "b1" if storage.dtype == "bool" else storage.memory
     if isinstance(value, ScalarValue):
-        buffer = writer.allocate(["1"], storage)
-        writer.add(f"as_{storage.memory}({buffer.address})[0] = {storage.stored(value.text)}")
-        return _Result(buffer.slots[0], (), code)
+        return Result(0, (), writer.kept_number(value))
     used_slots = {s for v in earlier for s in getattr(writer.values.get(v), "slots", ())}
     if value.fills_one_buffer and value.slots[0] not in used_slots:
-        return _Result(value.slots[0], value.dims, code)
-    buffer = writer.allocate(value.dims, storage)
+        return Result(value.slots[0], value.dims)
+    buffer = writer.allocate(value.dims, value.storage)
     writer.copy_into(buffer, value)
-    return _Result(buffer.slots[0], value.dims, code)
-
-
-def _entry(
-    fgraph: FunctionGraph, writer: GraphWriter, graph: Unit, results: Sequence[_Result], lengths: Sequence[str]
-) -> Unit:
-    """Return the function called from Python: it unpacks arrays, runs the graph, and wraps buffers as arrays."""
-    params = [("table", "i8")]
-    # Rounded up, so that the frame's address is aligned as blocks of Numba's runtime are.
-    words = -8 * (-writer.words // 8)
-    lines = [f"frame = open_frame({writer.slots}, {words}, as_i8(table)[{FIXED_WORDS - 1}])"]
-    for i, (var, names) in enumerate(zip(fgraph.inputs, writer.input_names, strict=True)):
-        storage, ndim = writer.storage(var), (len(names) - 1) // 2
-        code = "b1" if storage.dtype == "bool" else storage.memory
-        params.append((f"a{i}", f"array:{code}:{ndim}"))
-        lines.append(f"{', '.join(names)}{',' if len(names) == 1 else ''} = explode_{ndim}(a{i})")
-    arguments = ["table", "frame", *(name for names in writer.input_names for name in names)]
-    lines.append(f"{', '.join(['status', *lengths])} = {graph.name}({', '.join(arguments)})")
-    for i, r in enumerate(results):
-        dims = f"({', '.join(r.dims)}{',' if len(r.dims) == 1 else ''})"
-        lines.append(f"r{i} = wrap_{r.code}_{len(r.dims)}(take(frame, {r.slot}), {dims})")
-    lines.append(f"close_frame(frame, {writer.slots})")
-    returned = ["status", *(f"r{i}" for i in range(len(results)))]
-    lines.append(f"return {', '.join(returned)}{',' if len(returned) == 1 else ''}")
-    return make_kernel("run", params, lines, (graph, *LIBRARY.used_by("\n".join(lines))))
+    return Result(buffer.slots[0], value.dims)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from numba.core import callconv, compiler, typed_passes, untyped_passes
 from numba.core.codegen import JITCodeLibrary
@@ -12,7 +12,7 @@ from numba.core.compiler_machinery import PassManager
 from treadle.config import config, span
 from treadle.link.numba.dispatcher import dispatcher
 from treadle.link.numba.primitives import PRIMITIVES, type_of
-from treadle.link.numba.text.emission import BeyondError, Target, emit
+from treadle.link.numba.text.emission import PLAIN, BeyondError, Target, emit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import llvmlite.binding as llvm
     from llvmlite import ir
     from numba.core.dispatcher import Dispatcher
-    from numba.core.types import Type as NumbaType
 
     from treadle.link.numba.text.unit import Unit
 
@@ -84,44 +83,53 @@ class PartCompiler(LeanCompiler):
         return super().define_pipelines()
 
 
-def compile_unit(unit: Unit, entry: bool, used: Mapping[str, Dispatcher]) -> Compiled:
-    """Compile a unit that calls the functions `used`; only an `entry` can be called from Python.
+def compile_unit(unit: Unit, used: Mapping[str, Dispatcher]) -> Compiled:
+    """Compile a unit that other units call, and that calls the functions `used`.
 
     Return Numba's function, its result for the types, and whether its frontend analysed the text.
     """
-    scope = {name: PRIMITIVES.find(name) for name in unit.names()}
-    scope = {name: value for name, value in scope.items() if value is not None}
-    pipeline = LeanCompiler if entry else PartCompiler
-    function = dispatcher(unit, {**scope, **used}, no_cpython_wrapper=not entry, pipeline_class=pipeline)
+    function = dispatcher(unit, {**_scope(unit), **used}, pipeline_class=PartCompiler)
     types = tuple(type_of(code) for code in unit.signature)
-    analysed = False
-    with span("compiler"):
-        if entry:
-            function.compile(types)
-            (result,) = function.overloads.values()
-        else:
-            with global_compiler_lock:
-                result = _emitted(unit, function, types, used)
-                analysed = result is None
-                if analysed:
-                    result = function._compiler.compile(types, None)  # type: ignore[attr-defined]  # numba has no types
-                # Numba finds the code here when it compiles a caller.
-                key = object()
-                result.target_context.insert_user_function(key, result.fndesc, [result.library])
-                result = function.overloads[types] = result._replace(entry_point=key)
+    with span("compiler"), global_compiler_lock:
+        target = TARGETS.get(function)
+        result: Any = _emitted(unit, target, PartLibrary(target.context.codegen(), unit.name), used)
+        analysed = result is None
+        if analysed:
+            result = function._compiler.compile(types, None)  # type: ignore[attr-defined]  # numba has no types
+        # Numba finds the code here when it compiles a caller.
+        key = object()
+        result.target_context.insert_user_function(key, result.fndesc, [result.library])
+        result = function.overloads[types] = result._replace(entry_point=key)
     function.disable_compile()
     return function, result, analysed
 
 
+def compile_entry(unit: Unit, used: Mapping[str, Dispatcher]) -> tuple[str, JITCodeLibrary]:
+    """Compile a unit that C can call; return its symbol, and the library of its machine code."""
+    function = dispatcher(unit, {**_scope(unit), **used}, pipeline_class=LeanCompiler, no_cfunc_wrapper=False)
+    with span("compiler"), global_compiler_lock:
+        target = TARGETS.get(function)
+        library = target.context.codegen().create_library(unit.name)
+        library.enable_object_caching()
+        result: Any = _emitted(unit, target, library, used)
+        if result is not None:
+            return result.metadata[PLAIN], library
+        result = function._compiler.compile(tuple(type_of(code) for code in unit.signature), None)  # type: ignore[attr-defined]
+    return result.fndesc.llvm_cfunc_wrapper_name, result.library
+
+
+def _scope(unit: Unit) -> dict[str, object]:
+    scope = {name: PRIMITIVES.find(name) for name in unit.names()}
+    return {name: value for name, value in scope.items() if value is not None}
+
+
 def _emitted(
-    unit: Unit, function: Dispatcher, types: tuple[NumbaType, ...], used: Mapping[str, Dispatcher]
+    unit: Unit, target: Target, library: JITCodeLibrary, used: Mapping[str, Dispatcher]
 ) -> compiler.CompileResult | None:
-    """Emit a function for callers in compiled code; None if its text needs Numba's frontend."""
-    target = _TARGETS.get(function)
-    library = PartLibrary(target.context.codegen(), unit.name)
+    """Emit a function into a library; None if its text needs Numba's frontend."""
     callees = {name: next(iter(emitted.overloads.values())) for name, emitted in used.items()}
     try:
-        emitted = emit(target, unit, types, callees, library)
+        emitted = emit(target, unit, [type_of(code) for code in unit.signature], callees, library)
     except BeyondError:
         return None
     library.finalize()
@@ -154,4 +162,4 @@ class _Targets:
         return self._made[fast]
 
 
-_TARGETS = _Targets()
+TARGETS = _Targets()

@@ -19,7 +19,7 @@ class Unit:
     name: str
     # Its source text.
     source: str
-    # Code of each argument's type: ``f8``; ``*f8`` is a pointer to elements; ``array:f8:2`` an array.
+    # Code of each argument's type: ``f8``; ``*f8`` is a pointer to elements.
     signature: tuple[str, ...]
     # The units it calls.
     uses: tuple[Unit, ...] = ()

@@ -309,11 +309,21 @@ class GraphWriter:
     def _place(self, name: str) -> str:
         if name not in self._words:
             code = self.codes.get(name, "i8").replace("b", "u")
-            size = int(code[1:])
-            # They lie before the frame's address, the first one nearest to it; a value of two words is aligned.
-            self.words += 1 if size <= 8 else 2 + self.words % 2
-            self._words[name] = f"as_{code}(frame)[-{8 * self.words // size}]"
+            self._words[name] = self._word(code, int(code[1:]))
         return self._words[name]
+
+    def _word(self, code: str, size: int) -> str:
+        """Return the expression of a new place in the frame, for an element of a type."""
+        # They lie before the frame's address, the first one nearest to it; a value of two words is aligned.
+        self.words += 1 if size <= 8 else 2 + self.words % 2
+        return f"as_{code}(frame)[-{8 * self.words // size}]"
+
+    def kept_number(self, value: ScalarValue) -> str:
+        """Write that a number is put into the frame; return the expression of its element there."""
+        storage = value.storage
+        place = self._word(storage.memory, storage.itemsize)
+        self.add(f"{place} = {storage.stored(value.text)}")
+        return place
 
     def drop(self, slot: int) -> None:
         """Write the release of a buffer; in a loop, it is kept for the next step."""
