@@ -546,7 +546,7 @@ _SINGLE: dict[str, Callable[[], Intrinsic | float]] = {
     "buffer_data": lambda: _primitive(memory.buffer_data, types.int64, types.int64),
     "buffer_size": lambda: _primitive(memory.buffer_size, types.int64, types.int64),
     "buffer_free": lambda: _primitive(memory.buffer_free, types.none, types.int64),
-    "buffer_from": lambda: _primitive(memory.buffer_from, types.int64, *[types.int64] * 2),
+    "buffer_around": lambda: _primitive(memory.buffer_around, types.int64, *[types.int64] * 4),
     "pages_new": lambda: _primitive(memory.pages_new, types.int64, types.int64),
     "pages_free": lambda: _primitive(memory.pages_free, types.none, types.int64),
     "thread_start": lambda: _primitive(memory.thread_start, types.int64, *[types.int64] * 3),

@@ -30,12 +30,20 @@ def buffer_new(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args
     return builder.ptrtoint(context.nrt.meminfo_alloc_aligned_unchecked(builder, args[0], ALIGNMENT), _WORD)
 
 
-def buffer_from(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
-    """Make a buffer with memory from an allocator, of which the address is passed."""
-    kind = ir.FunctionType(_POINTER, [_WORD, _SHORT, _POINTER])
-    function = cgutils.get_or_insert_function(builder.module, kind, "NRT_MemInfo_alloc_safe_aligned_external")
-    size, allocator = args[0], builder.inttoptr(args[1], _POINTER)
-    return builder.ptrtoint(builder.call(function, [size, ir.Constant(_SHORT, ALIGNMENT), allocator]), _WORD)
+def buffer_around(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+    """Make a buffer of memory at an address, of so many bytes; 0 if memory runs out.
+
+    The last two are the address of a function of the memory's address, its size and a word, that releases it, and that
+    word. Numba's own buffers of other allocators are filled with a pattern when they are made and when they end, which
+    costs as much as a cheap loop over them.
+    """
+    data, size, release, word = args
+    made = builder.ptrtoint(context.nrt.meminfo_alloc_unchecked(builder, ir.Constant(_WORD, 0)), _WORD)
+    with builder.if_then(builder.icmp_unsigned("!=", made, ir.Constant(_WORD, 0))):
+        info = builder.inttoptr(made, _WORD.as_pointer())
+        for at, value in ((1, release), (2, word), (3, data), (4, size)):
+            builder.store(value, builder.gep(info, [ir.Constant(_WORD, at)]))
+    return made
 
 
 def buffer_data(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
@@ -45,7 +53,10 @@ def buffer_data(context: BaseContext, builder: ir.IRBuilder, sig: Signature, arg
 
 
 def buffer_size(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
-    """Return the size of a buffer: the fifth word of a block's header in Numba's runtime."""
+    """Return the size of a buffer: the fifth word of its header in Numba's runtime.
+
+    Before it stand the number of references, the function that ends it and the word for that, and the memory's address.
+    """
     info = builder.inttoptr(args[0], _WORD.as_pointer())
     return builder.load(builder.gep(info, [ir.Constant(_WORD, 4)]))
 

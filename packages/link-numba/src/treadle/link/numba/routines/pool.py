@@ -22,8 +22,8 @@ _SHARE = 16
 LEAST_BYTES = 1 << 22
 PLACES = 16
 # What stands in the pool's words: the bytes that it may hold and that it holds, requests that found no block and that
-# found one, the functions of Numba's allocator, and from here on a word for each block, 0 for none.
-FIRST = 8
+# found one, and from here on a word for each block, 0 for none.
+FIRST = 4
 
 # Before each block stand 64 bytes, which begin with its size. A request that finds no block drops an old one.
 TEXT = f"""
@@ -31,13 +31,13 @@ def block_new(frame, nbytes):  # i8 i8
     words = as_i8(frame)[-1]
     if nbytes < {LEAST_BYTES} or words == 0:
         return buffer_new(nbytes)
-    table = as_i8(words)
-    if table[4] == 0:
-        table[6] = address_of(pool_give)
-        table[7] = words
-        # Last, and in that order for all threads: the other words stand there when this one is seen.
-        exchange(words + 32, address_of(pool_take))
-    return buffer_from(nbytes, words + 32)
+    data = pool_take(nbytes, words)
+    if data == 0:
+        return 0
+    made = buffer_around(data, nbytes, address_of(pool_give), words)
+    if made == 0:
+        pool_give(data, nbytes, words)
+    return made
 
 def pool_take(room, words):  # i8 i8
     table = as_i8(words)
@@ -62,7 +62,7 @@ def pool_take(room, words):  # i8 i8
     head[0] = room
     return block + 64
 
-def pool_give(data, words):  # i8 i8
+def pool_give(data, size, words):  # i8 i8 i8
     block = data - 64
     table = as_i8(words)
     if add_to(words + 8, as_i8(block)[0]) + as_i8(block)[0] <= table[0]:
