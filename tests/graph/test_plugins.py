@@ -1,10 +1,15 @@
 """Rules and converters of installed packages are loaded once, whichever thread asks first."""
 
+import os
+import sys
 import threading
+from types import ModuleType
 from typing import Any
 
 import pytest
 
+from treadle.config import EntryPointRef
+from treadle.graph.ir import plugins
 from treadle.graph.ir.plugins import PluginLoader
 
 
@@ -81,3 +86,28 @@ def test_failure_is_raised_again_and_nothing_is_loaded_twice() -> None:
     entries["b"] = Entry(2)
     published.load()
     assert taken == [1, 2]
+
+
+def test_entry_that_awaits_a_module_is_loaded_once_that_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    awaiting = EntryPointRef("demo", "later", "os.path:sep", "demo")
+    monkeypatch.setattr(plugins, "modules_awaited", {awaiting: ("demo_ops", "demo_others")}.__getitem__)
+    taken: list[Any] = []
+    published = PluginLoader(lambda: {"later": awaiting, "now": Entry(1)}, taken.append)
+    published.load()
+    published.load()
+    assert taken == [1]
+    assert not published.is_complete
+    monkeypatch.setitem(sys.modules, "demo_others", ModuleType("demo_others"))
+    published.load()
+    assert taken == [1, os.path.sep]
+    assert published.is_complete
+
+
+def test_entries_that_await_modules_are_loaded_where_everything_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    awaiting = EntryPointRef("demo", "later", "os.path:sep", "demo")
+    monkeypatch.setattr(plugins, "modules_awaited", {awaiting: ("demo_ops",)}.__getitem__)
+    taken: list[Any] = []
+    published = PluginLoader(lambda: {"later": awaiting}, taken.append)
+    published.load(everything=True)
+    assert taken == [os.path.sep]
+    assert published.is_complete

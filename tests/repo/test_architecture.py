@@ -11,6 +11,7 @@ from tests.repo.tree import ROOT
 PAGE = (ROOT / "docs" / "architecture.md").read_text()
 NAMED = sorted(set(re.findall(r"`(treadle\.[\w.]*\w)`", PAGE)))
 ENTRY_POINTS = {
+    "treadle.awaits",
     "treadle.backends",
     "treadle.databases",
     "treadle.generators",

@@ -46,7 +46,7 @@ from treadle.rewrite import (
     rewrite_graph,
 )
 from treadle.rewrite.builtin import RULES as CORE
-from treadle.rewrite.engine.collector import COLLECTOR
+from treadle.config import COLLECTOR
 from treadle.rewrite.worklist import undoing
 from treadle.surface.rewriters import (
     MetaNodeRewriter,

@@ -3,6 +3,6 @@
 from tools import names
 from treadle.config import discover
 
-_PUBLISHED = discover("treadle.rules")
 _OWN = ("tensor", *(table.parts[1] for table in names.BROUGHT))
-RULE_SETS = tuple(rules for name in _OWN if name in _PUBLISHED for rules in _PUBLISHED[name].load())
+_PUBLISHED = discover("treadle.rules").values()
+RULE_SETS = tuple(rules for own in _OWN for entry in _PUBLISHED if entry.distribution == own for rules in entry.load())

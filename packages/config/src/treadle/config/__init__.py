@@ -9,7 +9,16 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from treadle.config.discovery import EntryPointRef, discover, frozen, installed_version, package_folders
+from treadle.config.collector import COLLECTOR
+from treadle.config.discovery import (
+    EntryPointRef,
+    discover,
+    frozen,
+    installed_version,
+    is_imported,
+    modules_awaited,
+    package_folders,
+)
 from treadle.config.errors import (
     DecorationError,
     DiscoveryError,
@@ -41,15 +50,15 @@ from treadle.config.snapshot import Snapshot
 from treadle.config.spans import Span, Spans, checkpoint, collecting, counted, span, tally
 
 __all__ = [
-    "BACKEND_REQUIREMENTS", "BOOL", "DISTRIBUTIONS", "FLOAT", "INT", "LINKER_REQUIREMENTS", "OPTIONAL_BOOL", "PATH",
-    "STR", "VERSION", "Config", "DecorationError", "DiscoveryError", "EntryPointLoadError", "EntryPointRef", "Kind",
-    "Option", "OptionDefinitionError", "OptionScopeError", "OptionSettingsError", "OptionSourceError",
-    "OptionValueError", "OptionWarning", "ReadOnlyOptionError", "Snapshot", "Span", "Spans", "TreadleError",
-    "TreadleWarning", "UnknownOptionError", "UpwardCalls", "about_call", "alias", "checkpoint", "choice", "collecting",
-    "config", "counted", "discover", "frozen", "install_advice", "installed_version", "is_installed_file",
-    "is_library_file", "is_own_file", "is_own_module", "lazy_module", "lazy_names", "list_names", "live_locks",
-    "new_condition", "new_lock", "package_folders", "run_inside", "span", "subset", "tally", "text_of", "user_depth",
-    "versioned_names", "warn_user",
+    "BACKEND_REQUIREMENTS", "BOOL", "COLLECTOR", "DISTRIBUTIONS", "FLOAT", "INT", "LINKER_REQUIREMENTS",
+    "OPTIONAL_BOOL", "PATH", "STR", "VERSION", "Config", "DecorationError", "DiscoveryError", "EntryPointLoadError",
+    "EntryPointRef", "Kind", "Option", "OptionDefinitionError", "OptionScopeError", "OptionSettingsError",
+    "OptionSourceError", "OptionValueError", "OptionWarning", "ReadOnlyOptionError", "Snapshot", "Span", "Spans",
+    "TreadleError", "TreadleWarning", "UnknownOptionError", "UpwardCalls", "about_call", "alias", "checkpoint",
+    "choice", "collecting", "config", "counted", "discover", "frozen", "install_advice", "installed_version",
+    "is_imported", "is_installed_file", "is_library_file", "is_own_file", "is_own_module", "lazy_module", "lazy_names",
+    "list_names", "live_locks", "modules_awaited", "new_condition", "new_lock", "package_folders", "run_inside",
+    "span", "subset", "tally", "text_of", "user_depth", "versioned_names", "warn_user",
 ]  # fmt: skip
 
 

@@ -7,7 +7,7 @@
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import reduce
 from importlib import import_module
@@ -209,6 +209,30 @@ _TABLE = EntryPointTable()
 discover = _TABLE.discover
 frozen = _TABLE.frozen
 installed_version = _TABLE.version
+
+
+def modules_awaited(entry: EntryPointRef) -> tuple[str, ...]:
+    """Return the modules that what an entry point names is about: until one of them is imported, nothing needs it.
+
+    A distribution says so by entry points of the group ``treadle.awaits`` that have the entry's name, or begin with it
+    and a dot. There are none for what is needed at once.
+
+    Examples
+    --------
+    >>> from treadle.config import EntryPointRef
+    >>> modules_awaited(EntryPointRef("treadle.rules", "tensor", "treadle.tensor.rewrites:RULE_SETS", "tensor"))
+    ()
+    """
+    return tuple(
+        awaited.value
+        for name, awaited in discover("treadle.awaits").items()
+        if name.partition(".")[0] == entry.name and awaited.distribution == entry.distribution
+    )
+
+
+def is_imported(modules: Iterable[str]) -> bool:
+    """Whether one of some modules has been imported, by whomever."""
+    return not sys.modules.keys().isdisjoint(modules)
 
 
 def package_folders(package: str) -> list[str]:

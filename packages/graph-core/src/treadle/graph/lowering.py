@@ -142,11 +142,14 @@ class LoweringTable:
         """Whether the backend and installed packages register their rules now."""
         return self._published.is_loading
 
-    def load(self) -> None:
-        """Let the backend and installed packages register their rules, once."""
-        self._published.load()
+    def load(self, *, everything: bool = False) -> None:
+        """Let the backend and installed packages register their rules, once.
+
+        Rules of packages whose ops nobody has imported are left out, unless `everything` is asked for.
+        """
+        self._published.load(everything=everything)
         if self._beside is not None:
-            self._beside[0].load()
+            self._beside[0].load(everything=everything)
 
     def find(self, op: Op) -> Rule | None:
         """Return the rule for an op, or None."""
@@ -176,7 +179,7 @@ class LoweringTable:
 
     def op_types(self) -> list[type]:
         """Return the op types that have a rule of their own."""
-        self.load()
+        self.load(everything=True)
         shared = () if self._beside is None else self._beside[0]._rules
         return [*self._rules, *(op_type for op_type in shared if op_type not in self._rules)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from treadle.config import discover
+from treadle.config import discover, is_imported, modules_awaited
 from treadle.rewrite.builtin import RULES as CORE
 from treadle.rewrite.containers import EquilibriumDB, SequenceDB
 from treadle.rewrite.database import Entry, RewriteDatabase
@@ -15,12 +15,17 @@ from treadle.rewrite.errors import RewriterTypeError, RuleDefinitionError, Unkno
 from treadle.rewrite.inplace import RULES as INPLACE
 from treadle.rewrite.ordering import in_order
 from treadle.rewrite.phase import Phase
+from treadle.rewrite.query import as_query
 from treadle.rewrite.rules import GraphPass, Rule, RuleSet
+from treadle.rewrite.tags import DOCUMENTED_TAGS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from typing import Any
 
+    from treadle.config import EntryPointRef
     from treadle.rewrite.database import Member, Traits
+    from treadle.rewrite.query import RewriteDatabaseQuery
 
     Extension = Callable[["DefaultDatabase"], Callable[[], None] | None]
 
@@ -57,6 +62,9 @@ class PhasedDatabase(SequenceDB):
         If a rule is to come before or after one that does not exist.
     """
 
+    # Whether rules may be ordered only by rules that are here.
+    _is_whole = True
+
     def __init__(self, rule_sets: Iterable[RuleSet] = (CORE,)) -> None:
         super().__init__()
         self._declared: set[str] = set()
@@ -73,10 +81,10 @@ class PhasedDatabase(SequenceDB):
     def add(self, *rule_sets: RuleSet) -> None:
         """Register the rules of sets in the databases of their phases."""
         items = [item for rules in rule_sets for item in rules]
-        known = {item.name for item in (*items, *self.leaves())}
+        known = {item.name for item in (*items, *self.leaves())} if self._is_whole else set()
         for item in items:
             for name in (*item.before, *item.after):
-                if name not in known:
+                if self._is_whole and name not in known:
                     msg = (
                         f"rule {item.name!r} ({item.place}): is ordered by {name!r}, which is no rule{self.near(name)}"
                     )
@@ -137,6 +145,12 @@ class PhasedDatabase(SequenceDB):
             raise
 
 
+def is_needed(entry: EntryPointRef) -> bool:
+    """Whether what an entry point names is needed: it awaits no modules, or one of them is imported."""
+    modules = modules_awaited(entry)
+    return not modules or is_imported(modules)
+
+
 _CHANGES = ("changes",)  # among the answers that are forgotten when something changes
 
 
@@ -145,10 +159,22 @@ class DefaultDatabase(PhasedDatabase):
 
     It is filled when it is first used. Functions published under ``treadle.databases`` are called with it before the
     rules come in: they register databases of their own beside the phases.
+
+    Queries need not fill it: while rule sets await modules that nobody has imported (see
+    `treadle.config.modules_awaited`), no graph has an op that they are about, and a smaller database answers, which
+    has the other sets.
+
+    Parameters
+    ----------
+    published
+        The names of the entry points whose rule sets it has; all of them if None.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, published: Iterable[str] | None = None) -> None:
         SequenceDB.__init__(self)
+        self._names = None if published is None else frozenset(published)
+        self._is_whole = published is None
+        self._smaller: DefaultDatabase | None = None
         self._published: dict[int, tuple[Member | None, str]] = {}
         self._declared = set()
         self._filled = False
@@ -214,6 +240,34 @@ class DefaultDatabase(PhasedDatabase):
         self._published = published | {k: pair for k, pair in now if before.get(k) == published.get(k)}
         self._changed()
 
+    def query(self, *parts: RewriteDatabaseQuery | str, **subqueries: RewriteDatabaseQuery) -> Any:
+        """Return what runs the selected members, as any database does, without rules that no graph needs as yet."""
+        query = as_query(*parts, **subqueries)
+        smaller = self._smaller_one()
+        if smaller is not None and smaller.knows(query):
+            return smaller.answer(query)
+        self.check_tags(query)
+        return self.answer(query)
+
+    def knows(self, query: RewriteDatabaseQuery) -> bool:
+        """Whether something here carries each of the tags that a query names, or they are documented."""
+        tags = query.tags.union(*(sub.tags for sub in query.subquery.values())) - DOCUMENTED_TAGS
+        return not tags or tags <= self.tags
+
+    def _smaller_one(self) -> DefaultDatabase | None:
+        """Return a database of the rule sets that graphs may need; None where these are all, or this one is filled."""
+        with self._lock:
+            # What users register and tag is here only.
+            if self._filled or self._filling or self._extensions or self._names is not None:
+                return None
+            published = discover("treadle.rules")
+            names = frozenset(name for name, entry in published.items() if is_needed(entry))
+            if len(names) == len(published):
+                self._smaller = None
+            elif self._smaller is None or self._smaller._names != names:
+                self._smaller = DefaultDatabase(names)
+            return self._smaller
+
     def _ensure(self) -> None:
         if self._filled:
             return
@@ -221,8 +275,9 @@ class DefaultDatabase(PhasedDatabase):
             if self._filled or self._filling:
                 return
             sets: list[RuleSet] = [CORE, INPLACE]
-            for entry in discover("treadle.rules").values():
-                sets.extend(entry.load())
+            for name, entry in discover("treadle.rules").items():
+                if self._names is None or name in self._names:
+                    sets.extend(entry.load())
             self._filling = True
             try:
                 for entry in discover("treadle.databases").values():

@@ -16,7 +16,7 @@ from treadle.compile.functions.tiering.tiers import Tiers, first_mode, has_tiers
 from treadle.compile.io import Out
 from treadle.compile.mode.mode import get_mode
 from treadle.compile.stored.programs import FUNCTIONS, is_cached, reports_rewriting
-from treadle.config import config, frozen, lazy_module, span
+from treadle.config import COLLECTOR, config, frozen, lazy_module, span
 from treadle.graph import FunctionGraph, HasInnerGraph, PreserveVariableAttributes, as_flag, user_line
 from treadle.rewrite import rewrite_inner_graphs
 
@@ -237,7 +237,7 @@ class FunctionMaker:
         if fgraph is None:
             with span("graph"):
                 fgraph = self.create_fgraph()
-        with span("rewriting"):
+        with span("rewriting"), COLLECTOR.paused():
             self.report = self.prepare_fgraph(fgraph)
         self._fgraph = fgraph
         with span("linking"):

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from treadle.config import new_lock, span
+from treadle.config import COLLECTOR, new_lock, span
 from treadle.graph import Apply, FunctionGraph
 from treadle.link.c.assembly import Assembly
 from treadle.link.c.building import program_key, program_library
@@ -83,6 +83,13 @@ def link_graph(
     fgraph: FunctionGraph, native_outputs: frozenset[int], linker: RuleLinker, *, keeps_blocks: bool
 ) -> Program:
     """Return a program for the graph; see `CLinker.link`."""
+    with COLLECTOR.paused():
+        return _link_graph(fgraph, native_outputs, linker, keeps_blocks=keeps_blocks)
+
+
+def _link_graph(
+    fgraph: FunctionGraph, native_outputs: frozenset[int], linker: RuleLinker, *, keeps_blocks: bool
+) -> Program:
     fgraph = linker.expanded(fgraph)
     order = fgraph.toposort()
     passing = {node for node in order if passes_by(node, has_type)}

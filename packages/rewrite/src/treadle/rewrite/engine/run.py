@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from treadle.config import config, lazy_module, span
+from treadle.config import COLLECTOR, config, lazy_module, span
 from treadle.graph import Feature, InconsistencyError, ShapeInferenceError, Variable, carried, composing, user_line
 from treadle.rewrite.engine.checking import Checker
-from treadle.rewrite.engine.collector import COLLECTOR
 from treadle.rewrite.engine.numbering import OpNumbers
 from treadle.rewrite.engine.report import Firing, Report
 from treadle.rewrite.errors import MissingTraceError, RewriteError, RewriteWarning, RuleFaultError

@@ -5,28 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.rewrite import RuleSet
-from treadle.tensor.arrangement.diagonals import AllocDiag, ExtractDiag
+from treadle.tensor.arrangement.diagonals import ExtractDiag
 from treadle.tensor.linalg.decompositions.cholesky import Cholesky
 from treadle.tensor.linalg.linear_systems import Solve
 from treadle.tensor.linalg.rules.building import (
     cut_along,
-    diagonal_matrix,
     diagonal_of,
     joined,
+    matmul,
     may_fail_silently,
     where_nothing_is_nan,
 )
 from treadle.tensor.linalg.structured.block_diagonal import BlockDiagonal
 from treadle.tensor.linalg.triangular_systems import SolveTriangular
-from treadle.tensor.products.contraction import kron
+from treadle.tensor.products.product import MatMul
 from treadle.tensor.rewrites.analysis.facts import Facts, facts_of
-from treadle.tensor.rewrites.analysis.kronecker_facts import kronecker_factors
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import made_by
 from treadle.tensor.rewrites.analysis.replacements import if_fits
 from treadle.tensor.rewrites.analysis.stacks import is_square
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes, shapes_of
-from treadle.tensor.shapes.shape import Reshape
 
 if TYPE_CHECKING:
     from treadle.graph import FunctionGraph
@@ -39,6 +37,29 @@ RULES = RuleSet("blocks", features=(SymbolicShapes, Facts), after=("reduction",)
 def _are_square(fgraph: FunctionGraph, blocks: NodeOf[BlockDiagonal]) -> bool:
     facts = facts_of(fgraph)
     return all(is_square(x, facts) for x in blocks.inputs)
+
+
+@RULES.rule(
+    EARLY_AND_LATE, MatMul, tags=(*BOTH, "structured_products", "local_block_diag_dot_to_dot_block_diag"),
+    needs_graph=True, depth=3,
+)  # fmt: skip
+def product_of_blocks(fgraph: FunctionGraph, node: NodeOf[MatMul]) -> TensorVariable | None:
+    """block_diag(a, c) @ b -> a @ b's first rows, then c @ the others; of two that fit -> block_diag of products."""
+    shapes = shapes_of(fgraph)
+    left, right = (made_by(x, BlockDiagonal) for x in node.inputs)
+    if left is not None and right is not None and left.op == right.op:
+        pairs = list(zip(left.inputs, right.inputs, strict=True))
+        if all(shapes.of(x)[-1] == shapes.of(y)[-2] for x, y in pairs):
+            return if_fits(node, left.op(*(matmul(x, y) for x, y in pairs)))
+    if left is not None:
+        parts = cut_along(node.inputs[1], -2, [(x, -1) for x in left.inputs])
+        product = joined(fgraph, [matmul(x, part) for x, part in zip(left.inputs, parts, strict=True)], axis=-2)
+        return if_fits(node, product)
+    if right is None:
+        return None
+    parts = cut_along(node.inputs[0], -1, [(x, -2) for x in right.inputs])
+    product = joined(fgraph, [matmul(part, x) for x, part in zip(right.inputs, parts, strict=True)], axis=-1)
+    return if_fits(node, product)
 
 
 @RULES.rule(EARLY_AND_LATE, BlockDiagonal, tags=(*BOTH, "fuse_blockdiagonal"))
@@ -85,19 +106,3 @@ def diagonal_of_blocks(fgraph: FunctionGraph, node: NodeOf[ExtractDiag]) -> Tens
     if blocks is None or op.offset or (op.axis1, op.axis2) != (ndim - 2, ndim - 1) or not _are_square(fgraph, blocks):
         return None
     return if_fits(node, joined(fgraph, [diagonal_of(x) for x in blocks.inputs], axis=-1))
-
-
-@RULES.rule(EARLY_AND_LATE, Reshape, tags=(*BOTH, "kron_of_diagonal_to_diagonal"), needs_graph=True, depth=4)
-def kronecker_product_of_diagonals(fgraph: FunctionGraph, node: NodeOf[Reshape]) -> TensorVariable | None:
-    """kron(diag(v), diag(w)) -> diag(kron(v, w))."""
-    if node.op.ndim != 2 or node.inputs[0].ndim != 4:
-        return None
-    shapes = shapes_of(fgraph)
-    factors = kronecker_factors(node.outputs[0], shapes)
-    if factors is None:
-        return None
-    for x in factors:
-        diagonal = made_by(x, AllocDiag)
-        if diagonal is None or diagonal.op.offset or x.ndim != 2 or shapes.of(x)[0] != shapes.of(x)[1]:
-            return None
-    return if_fits(node, diagonal_matrix(kron(*map(diagonal_of, factors))))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.graph import Constant, Op
+from treadle.rewrite import OpClass
 from treadle.tensor.arrangement.diagonals import AllocDiag, ExtractDiag
 from treadle.tensor.elementwise.arithmetic import abs_, mul, sign
 from treadle.tensor.elementwise.cast import cast, switch
@@ -17,14 +18,11 @@ from treadle.tensor.indexing.ranges import ARange, arange, eye
 from treadle.tensor.joins.joining import concatenate
 from treadle.tensor.joins.stacking import concat_with_broadcast
 from treadle.tensor.lengths.numbers import number, plus
-from treadle.tensor.linalg.decompositions.cholesky import Cholesky
-from treadle.tensor.linalg.linear_systems import Solve
-from treadle.tensor.linalg.matrix_op import MatrixOp
 from treadle.tensor.products.product import MatMul
 from treadle.tensor.reductions.reduction import all_, any_, prod, sum_
 from treadle.tensor.rewrites.analysis.fact_rules import RULES
 from treadle.tensor.rewrites.analysis.facts import facts_of
-from treadle.tensor.rewrites.analysis.predicates import applies, made_by
+from treadle.tensor.rewrites.analysis.predicates import applies
 from treadle.tensor.rewrites.analysis.stacks import is_adjoint, is_square
 from treadle.tensor.shape_inference.symbolic_shapes import shapes_of
 from treadle.tensor.shapes.dimshuffle import expand_dims, matrix_transpose
@@ -40,8 +38,11 @@ if TYPE_CHECKING:
     from treadle.tensor.rewrites.analysis.facts import Facts
     from treadle.tensor.variables.variable import TensorVariable
 
-# Ops whose rules of facts need no facts about their inputs.
-_SOURCES = (AllocDiag, MatrixOp, ARange)
+# The ops of linear algebra, which rules about ops of `treadle.tensor` do not import.
+MatrixOp = OpClass("treadle.tensor.linalg.matrix_op.MatrixOp")
+# Ops whose rules of facts need no facts about their inputs, beside these.
+_SOURCES = (AllocDiag, ARange)
+NOT_FINITE = "where an element is NaN or infinite"
 
 
 def known_facts(fgraph: FunctionGraph) -> Facts | None:
@@ -61,7 +62,9 @@ def _gives_structure(op: Op) -> bool:
 
 @cache
 def _promises_structure(kind: type[Op]) -> bool:
-    """Whether the `promises` method of a class of ops, its own or inherited, tells of structure."""
+    """Whether ops of a class are of linear algebra, or their `promises`, which may be inherited, tells of structure."""
+    if MatrixOp.has(kind):
+        return True
     speaking = next(base for base in kind.__mro__ if "promises" in vars(base))
     return speaking is not Op and vars(speaking).get("promises_structure", True)
 
@@ -178,30 +181,6 @@ def factor_of(x: TensorVariable) -> TensorVariable | None:
     if node is None or not isinstance(node.op, MatMul) or not is_adjoint(*node.inputs):
         return None
     return node.inputs[0]
-
-
-def cholesky_factor(fgraph: FunctionGraph, a: TensorVariable) -> TensorVariable | None:
-    """Return the Cholesky factor that a graph computes, or is to compute, of a positive definite matrix.
-
-    That a factor is computed does not tell that there is one: the graph may ask whether it is NaN.
-    """
-    facts = known_facts(fgraph)
-    clients = [client for client, at in fgraph.clients[a] if at == 0]
-    for client in clients:
-        op = client.op
-        if isinstance(op, Cholesky) and facts is not None and facts.hold("positive_definite", a):
-            factor: TensorVariable = client.outputs[0]  # type: ignore[assignment]  # a tensor
-            return factor
-        if isinstance(op, Solve) and op.assume_a == "pos":
-            new_factor: TensorVariable = Cholesky(op.lower, op.check_finite, op.on_error)(a)
-            return new_factor
-    return None
-
-
-def is_lower(factor: TensorVariable) -> bool:
-    """Whether a matrix is the lower factor that a `Cholesky` node computes."""
-    node = made_by(factor, Cholesky)
-    return node is not None and node.op.lower
 
 
 def identity(a: TensorVariable) -> TensorVariable:

@@ -17,7 +17,6 @@ from treadle.tensor.linalg.decompositions.cholesky import Cholesky
 from treadle.tensor.linalg.determinants import Det, SLogDet
 from treadle.tensor.linalg.inverses import MatrixInverse
 from treadle.tensor.linalg.rules.building import (
-    cholesky_factor,
     diagonal_of,
     diagonal_of_square,
     factor_of,
@@ -26,6 +25,7 @@ from treadle.tensor.linalg.rules.building import (
     may_fail_silently,
     selected,
 )
+from treadle.tensor.linalg.rules.cholesky_factors import cholesky_factor
 from treadle.tensor.linalg.structured.block_diagonal import BlockDiagonal
 from treadle.tensor.products.product import MatMul
 from treadle.tensor.reductions.reduction import prod, sum_

@@ -9,6 +9,7 @@ from treadle.tensor.elementwise.arithmetic import mul, sign, true_div
 from treadle.tensor.elementwise.exponential import sqrt
 from treadle.tensor.linalg.decompositions.cholesky import Cholesky
 from treadle.tensor.linalg.rules.building import (
+    NOT_FINITE,
     adjoint,
     all_of_last,
     diagonal_matrix,
@@ -20,7 +21,6 @@ from treadle.tensor.linalg.rules.building import (
     nan_unless,
     needs_no_check,
 )
-from treadle.tensor.linalg.rules.systems import NOT_FINITE
 from treadle.tensor.rewrites.analysis.facts import Facts
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import applies

@@ -10,6 +10,7 @@ from treadle.tensor.elementwise.exponential import reciprocal
 from treadle.tensor.linalg.inverses import MatrixInverse
 from treadle.tensor.linalg.linear_systems import Solve
 from treadle.tensor.linalg.rules.building import (
+    NOT_FINITE,
     adjoint,
     all_of_last,
     as_square,
@@ -23,7 +24,6 @@ from treadle.tensor.linalg.rules.building import (
     needs_no_check,
     where_nothing_is_nan,
 )
-from treadle.tensor.linalg.rules.systems import NOT_FINITE
 from treadle.tensor.linalg.structured.block_diagonal import BlockDiagonal
 from treadle.tensor.linalg.triangular_systems import SolveTriangular
 from treadle.tensor.products.contraction import kron

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from treadle.rewrite import Phase, RuleSet
-from treadle.tensor.linalg.decompositions.cholesky import Cholesky, CholeskySolve
-from treadle.tensor.linalg.decompositions.lu import LUFactor, LUSolve
-from treadle.tensor.linalg.linear_systems import Solve
+from treadle.config import lazy_module
+from treadle.rewrite import OpClass, Phase, RuleSet
 from treadle.tensor.loops.loops import Scan
 from treadle.tensor.loops.rules.editing import Edit, depends, least_steps
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes
@@ -17,8 +15,15 @@ if TYPE_CHECKING:
     from typing import TypeGuard
 
     from treadle.graph import FunctionGraph, Variable
+    from treadle.tensor.linalg.decompositions import cholesky, lu
+    from treadle.tensor.linalg.linear_systems import Solve
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
+else:
+    # Every graph has the rule, few have the ops.
+    cholesky = lazy_module("treadle.tensor.linalg.decompositions.cholesky")
+    lu = lazy_module("treadle.tensor.linalg.decompositions.lu")
 
+_IS_SOLVE = OpClass("treadle.tensor.linalg.linear_systems.Solve")
 RULES = RuleSet("loops_solving", features=(SymbolicShapes,), after=("loops_hoisting",))
 
 
@@ -62,14 +67,16 @@ def factor_out_of_loop(fgraph: FunctionGraph, node: NodeOf[Scan]) -> Mapping[Var
     return edit.finish()
 
 
-def _is_split(op: object) -> TypeGuard[Solve]:
-    return isinstance(op, Solve) and op.assume_a in {"gen", "pos"}
+def _is_split(op: Any) -> TypeGuard[Solve]:
+    return _IS_SOLVE(op) and op.assume_a in {"gen", "pos"}
 
 
 def _solved(op: Any, a: Variable, b: Variable) -> Variable:
     """Return the solution of a system by the factor of its matrix."""
     if op.assume_a == "gen":
-        solution: Variable = LUSolve(False, op.check_finite, op.on_error)(*LUFactor(op.check_finite, op.on_error)(a), b)
+        solution: Variable = lu.LUSolve(False, op.check_finite, op.on_error)(
+            *lu.LUFactor(op.check_finite, op.on_error)(a), b
+        )
         return solution
-    factor = Cholesky(op.lower, op.check_finite, op.on_error)(a)
-    return CholeskySolve(op.lower, op.check_finite, op.on_error)(factor, b)
+    factor = cholesky.Cholesky(op.lower, op.check_finite, op.on_error)(a)
+    return cholesky.CholeskySolve(op.lower, op.check_finite, op.on_error)(factor, b)

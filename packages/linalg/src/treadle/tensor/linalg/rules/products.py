@@ -1,4 +1,4 @@
-"""Rules for products with matrices of known structure, which need fewer multiplications, or none."""
+"""Rules for products of matrices of known structure, which need fewer multiplications, or none."""
 
 from __future__ import annotations
 
@@ -9,22 +9,19 @@ from treadle.tensor.arrangement.diagonals import AllocDiag
 from treadle.tensor.control.assumption import SpecifyAssumptions
 from treadle.tensor.elementwise.arithmetic import mul
 from treadle.tensor.indexing.gathering import take_along_axis
-from treadle.tensor.linalg.matrix_op import MatrixOp
 from treadle.tensor.linalg.rules.building import (
+    NOT_FINITE,
+    MatrixOp,
     as_long_as,
     column,
     column_and_row,
-    cut_along,
     diagonal_matrix,
     diagonal_of,
     identity,
-    joined,
     known_facts,
     matmul,
     selected,
 )
-from treadle.tensor.linalg.rules.systems import NOT_FINITE
-from treadle.tensor.linalg.structured.block_diagonal import BlockDiagonal
 from treadle.tensor.products.contraction import kron
 from treadle.tensor.products.product import MatMul
 from treadle.tensor.rewrites.analysis.facts import Facts
@@ -122,26 +119,6 @@ def product_with_rank_one(fgraph: FunctionGraph, node: NodeOf[MatMul]) -> Tensor
     return None
 
 
-@RULES.rule(EARLY_AND_LATE, MatMul, tags=(*BOTH, "local_block_diag_dot_to_dot_block_diag"), needs_graph=True, depth=3)
-def product_of_blocks(fgraph: FunctionGraph, node: NodeOf[MatMul]) -> TensorVariable | None:
-    """block_diag(a, c) @ b -> a @ b's first rows, then c @ the others; of two that fit -> block_diag of products."""
-    shapes = shapes_of(fgraph)
-    left, right = (made_by(x, BlockDiagonal) for x in node.inputs)
-    if left is not None and right is not None and left.op == right.op:
-        pairs = list(zip(left.inputs, right.inputs, strict=True))
-        if all(shapes.of(x)[-1] == shapes.of(y)[-2] for x, y in pairs):
-            return if_fits(node, left.op(*(matmul(x, y) for x, y in pairs)))
-    if left is not None:
-        parts = cut_along(node.inputs[1], -2, [(x, -1) for x in left.inputs])
-        product = joined(fgraph, [matmul(x, part) for x, part in zip(left.inputs, parts, strict=True)], axis=-2)
-        return if_fits(node, product)
-    if right is None:
-        return None
-    parts = cut_along(node.inputs[0], -1, [(x, -2) for x in right.inputs])
-    product = joined(fgraph, [matmul(part, x) for x, part in zip(right.inputs, parts, strict=True)], axis=-1)
-    return if_fits(node, product)
-
-
 @RULES.rule(EARLY_AND_LATE, MatMul, tags=BOTH, needs_graph=True, depth=5)
 def product_of_kronecker_products(fgraph: FunctionGraph, node: NodeOf[MatMul]) -> TensorVariable | None:
     """kron(a, b) @ kron(c, d) -> kron(a @ c, b @ d), where the lengths fit."""
@@ -174,7 +151,8 @@ def transpose_of_symmetric(fgraph: FunctionGraph, node: NodeOf[DimShuffle]) -> T
     """a.T -> a, where a is known to be symmetric."""
     x = node.inputs[0]
     # Only where it costs little to find out: transposes are everywhere.
-    if x.owner is None or not isinstance(x.owner.op, (SpecifyAssumptions, MatrixOp, MatMul)):
+    op = None if x.owner is None else x.owner.op
+    if not (isinstance(op, (SpecifyAssumptions, MatMul)) or MatrixOp(op)):
         return None
     facts = known_facts(fgraph) if transposed(node.outputs[0]) is x else None
     return if_fits(node, x) if facts is not None and facts.hold("symmetric", x) else None

@@ -15,14 +15,8 @@ from treadle.tensor.linalg.decompositions.lu import LUFactor, LUSolve
 from treadle.tensor.linalg.determinants import Det, SLogDet
 from treadle.tensor.linalg.inverses import MatrixInverse
 from treadle.tensor.linalg.linear_systems import Solve
-from treadle.tensor.linalg.rules.building import (
-    cholesky_factor,
-    diagonal_of_square,
-    identity,
-    is_lower,
-    known_facts,
-    logarithms,
-)
+from treadle.tensor.linalg.rules.building import diagonal_of_square, identity, known_facts, logarithms
+from treadle.tensor.linalg.rules.cholesky_factors import cholesky_factor, is_lower
 from treadle.tensor.reductions.reduction import prod, sum_
 from treadle.tensor.rewrites.analysis.facts import Facts, facts_of
 from treadle.tensor.rewrites.analysis.predicates import applies, argument_of

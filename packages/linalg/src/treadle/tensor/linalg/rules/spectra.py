@@ -21,6 +21,7 @@ from treadle.tensor.linalg.decompositions.svd import SVD
 from treadle.tensor.linalg.functions.matrix_equations import Sylvester
 from treadle.tensor.linalg.functions.matrix_functions import Expm
 from treadle.tensor.linalg.rules.building import (
+    NOT_FINITE,
     adjoint,
     column,
     diagonal_matrix,
@@ -30,7 +31,6 @@ from treadle.tensor.linalg.rules.building import (
     may_fail_silently,
     nan_unless,
 )
-from treadle.tensor.linalg.rules.systems import NOT_FINITE
 from treadle.tensor.reductions.reduction import all_
 from treadle.tensor.rewrites.analysis.facts import Facts
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE

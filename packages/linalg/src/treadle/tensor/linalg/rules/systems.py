@@ -19,6 +19,7 @@ from treadle.tensor.linalg.decompositions.lu import LUSolve
 from treadle.tensor.linalg.inverses import MatrixInverse
 from treadle.tensor.linalg.linear_systems import Solve, SolveBanded
 from treadle.tensor.linalg.rules.building import (
+    NOT_FINITE,
     adjoint,
     all_of_last,
     as_long_as,
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
     from treadle.tensor.variables.variable import TensorVariable
 
 RULES = RuleSet("systems", features=(SymbolicShapes, Facts), after=("reduction",))
-NOT_FINITE = "where an element is NaN or infinite"
 
 
 @RULES.rule(EARLY_AND_LATE, MatMul, tags=(*BOTH, "inv_to_solve"), depth=3, needs_graph=True, differs=NOT_FINITE)

@@ -6,7 +6,7 @@ import gc
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from treadle.config import new_lock
+from treadle.config.locks import new_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 class CollectorPause:
     """Keeps the collector from running while any block of `paused` lasts, in any thread.
 
-    Rewriting makes many objects that live as long as the graph. The collector would walk over all of them again and
-    again, at a cost per node that grows with the graph: more than half of the whole time at 60,000 nodes.
+    Rewriting makes many objects that live as long as the graph, and the first function of a process imports hundreds of
+    modules. The collector would walk over all of them again and again, at a cost per node that grows with the graph:
+    more than half of the whole time at 60,000 nodes.
     """
 
     __slots__ = ("_count", "_lock", "_was_enabled")
