@@ -24,7 +24,7 @@ from tests.rewrite.toys import (
     text,
     value_of,
 )
-from treadle.config import config
+from treadle.config import COLLECTOR, config
 from treadle.graph import (
     Apply,
     FunctionGraph,
@@ -46,7 +46,6 @@ from treadle.rewrite import (
     rewrite_graph,
 )
 from treadle.rewrite.builtin import RULES as CORE
-from treadle.config import COLLECTOR
 from treadle.rewrite.worklist import undoing
 from treadle.surface.rewriters import (
     MetaNodeRewriter,
