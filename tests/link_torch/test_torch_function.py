@@ -197,3 +197,16 @@ def test_errors_name_the_line_in_gradients_too() -> None:
     f = compiled([x, i], x[i]).torch_function
     with pytest.raises((NodeValueError, IndexError), match=r"test_torch_function\.py.*x\[i\]"):
         f(random(3), torch.tensor(7))
+
+
+def test_a_function_may_be_compiled_inside_of_a_transformation() -> None:
+    x = tt.dvector("x")
+
+    def scaled(value: torch.Tensor) -> Any:
+        f = function([x], tt.tanh(x) * tt.constant(np.array([1.0, 2.0])), mode="PYTORCH")
+        return f.torch_function(value)
+
+    value = torch.tensor([0.5, -1.0], dtype=torch.float64)
+    expected = torch.diag(torch.tensor([1.0, 2.0]) * (1 - torch.tanh(value) ** 2))
+    torch.testing.assert_close(jacrev(scaled)(value), expected)
+    torch.testing.assert_close(vmap(scaled)(value.expand(3, 2))[1], scaled(value))

@@ -18,7 +18,7 @@ from treadle.config import new_lock
 from treadle.graph import Container, NodeError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from treadle.compile.functions.function import Function
     from treadle.compile.functions.partial import Writes
@@ -258,11 +258,22 @@ class _Writer:
         first = len(self.spec.outputs)
         return [(read[cell], first + k) for k, cell in enumerate(self.writes) if cell in read]
 
-    def write_new_values(self, outputs: Sequence[Value]) -> None:
-        """Put the new values among the program's outputs, in its own form, into the cells, whose locks are held."""
+    def new_values_writer(self) -> Callable[[Sequence[Value]], None]:
+        """Return a function that puts the new values among a program's outputs, in its own form, into the cells.
+
+        Their locks are held.
+        """
         first = len(self.spec.outputs)
-        for k, cell in enumerate(self.writes):
-            cell.write_native(outputs[first + k], partial(_fetched, self.program, cell.type))
+        writes = [
+            (cell.write_native, first + k, partial(_fetched, self.program, cell.type))
+            for k, cell in enumerate(self.writes)
+        ]
+
+        def write(outputs: Sequence[Value]) -> None:
+            for write_native, at, fetch in writes:
+                write_native(outputs[at], fetch)
+
+        return write
 
     def _result(self) -> str:
         """Return the expression of the result, from the sequence ``out`` of outputs and new values."""
@@ -299,7 +310,7 @@ def _take_quicker(function: Function, writer: _Writer, caller: Compute) -> None:
     spec, program, scope = writer.spec, function.program, writer.scope
     stateful = spec.shared or writer.writes or writer.defaults or writer.mutable
     if stateful or spec.keys is not None or len(writer.open) != len(writer.inputs):
-        scope["program"] = run = program.updating(writer.replaced(), writer.write_new_values)
+        scope["program"] = run = program.updating(writer.replaced(), writer.new_values_writer())
         if run is program:
             program.offer_caller(program, False, partial(scope.__setitem__, "program"))
         return

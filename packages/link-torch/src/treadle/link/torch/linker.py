@@ -100,7 +100,9 @@ class TorchLinker(DeviceLinker):
         All nodes without a lowering, of an unsupported dtype, or with a shape that depends on computed values
         are refused together.
         """
-        return self._linked(fgraph, native_outputs, self._own_forms())
+        # A function may be compiled inside of what PyTorch transforms: constants are no part of that.
+        with torch._C._DisableFuncTorch():
+            return self._linked(fgraph, native_outputs, self._own_forms())
 
     def _linked(
         self, fgraph: FunctionGraph, native_outputs: frozenset[int], forms: ProgramForms
@@ -129,7 +131,8 @@ class TorchLinker(DeviceLinker):
     def load_whole(self, data: tuple[FunctionGraph, str], graph: ProgramGraph) -> Program:
         """Return the program of the rewritten graph."""
         fgraph, token = data
-        return self._linked(fgraph, graph.native_outputs, ProgramForms(token))
+        with torch._C._DisableFuncTorch():
+            return self._linked(fgraph, graph.native_outputs, ProgramForms(token))
 
     def link_stretch(self, fgraph: FunctionGraph, may_compile: bool) -> TorchProgram:
         """Return the program of a graph without choices and loops, whose results stay tensors."""
