@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,12 +17,19 @@ from treadle.graph import Apply, Form, static_op
 from treadle.tensor.arguments.values import as_choice, known_integer
 from treadle.tensor.batches.batching import spread_all
 from treadle.tensor.batches.blockwise import in_a_loop
+from treadle.tensor.control.assertion import CheckAndRaise
 from treadle.tensor.elementwise.arithmetic import add, floor_div, mul, sub
+from treadle.tensor.elementwise.cast import cast
+from treadle.tensor.elementwise.comparison import eq, ge
 from treadle.tensor.errors import ShapeError, TensorTypeError
+from treadle.tensor.indexing.indexing import inc_subtensor, set_subtensor
+from treadle.tensor.indexing.ranges import arange
 from treadle.tensor.ops.fields import fix_integers
 from treadle.tensor.ops.tensor_op import TensorOp
+from treadle.tensor.products.product import matmul
 from treadle.tensor.shapes.batch_dims import batch_ndim, most_batch, refuse_batched
-from treadle.tensor.shapes.dimshuffle import dimshuffle
+from treadle.tensor.shapes.broadcasting import alloc
+from treadle.tensor.shapes.dimshuffle import dimshuffle, expand_dims, matrix_transpose
 from treadle.tensor.shapes.shape import length_inputs, lengths, reshape, static_lengths
 from treadle.tensor.types.conversion import tensors
 from treadle.tensor.types.tensor_type import TensorType
@@ -220,6 +227,72 @@ class ConvND(TensorOp):
             view[..., *at] += part.reshape(view.shape[: 2 + n])
         return np.array(x[every + inner], dtype)
 
+    def decompose(self, *inputs: Variable) -> Sequence[Variable]:
+        """Multiply the windows that the filters see, all in one matrix for each group, by the filters."""
+        a, b, *wanted = tensors(inputs)
+        own = a.dtype
+        if own == "float16":
+            a, b = cast(a, "float32"), cast(b, "float32")
+        g, ndim, result = self.groups, self.ndim, self.make_node(*inputs).outputs[0].type
+        filters = wanted if self.part == "filter" else lengths(b)[2:]
+        images = wanted if self.part == "input" else lengths(a)[2:]
+        places = self._checked_places(images, filters, {"output": None, "input": a, "filter": b}[self.part])
+        grown = [n + low + high for n, (low, high) in zip(images, self.padding, strict=True)]
+        inner: Any = (..., *(slice(low, low + n) for n, (low, _) in zip(images, self.padding, strict=True)))
+        # The positions in padded images that each place of a filter sees, with each of its weights.
+        seen: Any = tuple(
+            reshape(
+                expand_dims(arange(m) * s, -1) + arange(k) * d,
+                [*(m if i == j else 1 for j in range(ndim)), *(k if i == j else 1 for j in range(ndim))],
+            )
+            for i, (m, k, s, d) in enumerate(zip(places, filters, self.stride, self.dilation, strict=True))
+        )
+        every: Any = slice(None), slice(None)
+        size, weights = _size(places), _size(filters)
+        if self.part != "input":
+            batch, channels = lengths(a)[:2]
+            each = floor_div(channels, g)
+            padded = set_subtensor(alloc(np.zeros((), a.dtype), batch, channels, *grown)[inner], a)
+            windows = reshape(padded[every + seen], [batch, g, each, size, weights])
+            # Rows for each place, columns for each weight.
+            windows = reshape(dimshuffle(windows, 1, 0, 3, 2, 4), [g, mul(batch, size), mul(each, weights)])
+        else:
+            batch, each = lengths(a)[0], lengths(b)[1]
+        if self.part == "output":
+            outputs = floor_div(lengths(b)[0], g)
+            products = matmul(windows, matrix_transpose(reshape(b, [g, outputs, mul(each, weights)])))
+            apart = dimshuffle(reshape(products, [g, batch, size, outputs]), 1, 0, 3, 2)
+            value = reshape(apart, [batch, lengths(b)[0], *places])
+        else:
+            slopes, outputs = (a, lengths(a)[1]) if self.part == "input" else (b, lengths(b)[1])
+            apart = dimshuffle(reshape(slopes, [batch, g, floor_div(outputs, g), size]), 1, 2, 0, 3)
+            slopes = reshape(apart, [g, floor_div(outputs, g), mul(batch, size)])
+            if self.part == "filter":
+                value = reshape(matmul(slopes, windows), [outputs, each, *filters])
+            else:
+                by_windows = matmul(
+                    matrix_transpose(slopes), reshape(b, [g, floor_div(outputs, g), mul(each, weights)])
+                )
+                apart = dimshuffle(reshape(by_windows, [g, batch, size, each, weights]), 1, 0, 3, 2, 4)
+                parts = reshape(apart, [batch, mul(each, g), *places, *filters])
+                empty = alloc(np.zeros((), a.dtype), batch, mul(each, g), *grown)
+                value = inc_subtensor(empty[every + seen], parts)[inner]
+        return [result.filter_variable(cast(value, own))]
+
+    def _checked_places(
+        self, images: Sequence[TensorVariable], filters: Sequence[TensorVariable], outputs: TensorVariable | None
+    ) -> list[TensorVariable]:
+        """Return how often a filter fits into the images along each dimension, checked to be as often as given."""
+        places: list[TensorVariable] = []
+        for i, (n, k, s, d, (low, high)) in enumerate(
+            zip(images, filters, self.stride, self.dilation, self.padding, strict=True)
+        ):
+            rest = sub(add(n, low + high - 1), mul(sub(k, 1), d))
+            count = add(floor_div(rest, s), 1)
+            given = [] if outputs is None else [eq(count, lengths(outputs)[2 + i])]
+            places.append(_FITS(count, ge(rest, 0), ge(k, 1), *given))
+        return places
+
     def infer_shape(self, node: Apply, shapes: Sequence[SymbolicShape | None]) -> Sequence[SymbolicShape | None] | None:
         """Return the lengths in terms of those of the inputs."""
         a, b, *_ = shapes
@@ -242,7 +315,10 @@ class ConvND(TensorOp):
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable | None]:
-        """Return the other two derivatives of the sum, with the cotangent in the result's place."""
+        """Return the other two derivatives of the sum, with the cotangent in the result's place.
+
+        Through `decompose`: indexing and adding of windows, each many times as large as the images.
+        """
         a, b, *wanted = tensors(inputs)
         ct = tensors(cotangents)[0]
         if self.part == "output":
@@ -309,6 +385,7 @@ class ConvND(TensorOp):
         return dimshuffle(apart, *range(at, at + batch), *range(at), *range(at + batch, apart.ndim))
 
 
+_FITS = CheckAndRaise(ShapeError, "convolution: the filters do not fit the images, or the outputs do not fit both")
 # Windows of more elements than this are not copied.
 _MOST_WINDOWS = 2**22
 
