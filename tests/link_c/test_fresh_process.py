@@ -19,8 +19,8 @@ sys.addaudithook(lambda event, arguments: runs.append(event) if event == "subpro
 import numpy as np
 import treadle.compile
 import treadle.tensor as tt
-x = tt.dmatrix("x")
-treadle.compile.function([x], {expression}, mode="C")(np.eye(3))
+x = tt.{kind}("x")
+treadle.compile.function([x], {expression}, mode="C")(np.eye(3)[{index}])
 print(json.dumps([sorted(name for name in sys.modules if name.startswith("treadle.")), len(runs)]))
 """
 # Where ops, rules and lowerings of packages beside `treadle.tensor` stand.
@@ -47,11 +47,13 @@ _DECLARATIONS = {
 }
 
 
-def first_function(expression: str, folder: Path) -> tuple[set[str], int]:
+def first_function(expression: str, folder: Path, ndim: int = 2) -> tuple[set[str], int]:
     """Return the modules of ours that a new process has imported for a function, and its runs of the compiler."""
     environment = {**os.environ, "TREADLE_FLAGS": f"base_compiledir={folder},c__support_libraries=False"}
+    kind, index = ("dvector", "0") if ndim == 1 else ("dmatrix", "...")
+    program = PROGRAM.format(expression=expression, kind=kind, index=index)
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM.format(expression=expression)],
+        [sys.executable, "-c", program],
         env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert not done.returncode, done.stderr
@@ -77,8 +79,9 @@ def test_rules_and_lowerings_are_loaded_where_a_graph_has_the_ops(expression: st
     assert module in first_function(expression, tmp_path)[0]
 
 
-def test_program_its_helpers_and_their_linking_are_a_run_of_the_compiler_each(tmp_path: Path) -> None:
-    assert first_function("2 * x", tmp_path)[1] == 3
+def test_later_programs_of_a_machine_are_one_run_of_the_compiler_and_a_known_one_none(tmp_path: Path) -> None:
+    # The helpers, the program, and linking both, unless the helpers are there when the program is compiled.
+    assert first_function("2 * x", tmp_path, ndim=1)[1] in {2, 3}
     # The helpers are there, for another program too.
-    assert first_function("3 * x + 1", tmp_path)[1] == 1
-    assert first_function("3 * x + 1", tmp_path)[1] == 0
+    assert first_function("3 * x + 1", tmp_path, ndim=1)[1] == 1
+    assert first_function("3 * x + 1", tmp_path, ndim=1)[1] == 0

@@ -237,6 +237,7 @@ class FunctionMaker:
         if fgraph is None:
             with span("graph"):
                 fgraph = self.create_fgraph()
+        self.linker.anticipate(fgraph)
         with span("rewriting"), COLLECTOR.paused():
             self.report = self.prepare_fgraph(fgraph)
         self._fgraph = fgraph

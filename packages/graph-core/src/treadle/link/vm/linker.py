@@ -81,6 +81,12 @@ class ProgramLinker:
         del named
         return self
 
+    def anticipate(self, fgraph: FunctionGraph) -> None:
+        """Begin in the background what linking will probably need, for a graph that is rewritten first.
+
+        By default there is nothing. It raises no errors: those come when the graph is linked.
+        """
+
     def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
         """Return a program for the graph.
 

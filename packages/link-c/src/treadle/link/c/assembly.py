@@ -29,6 +29,16 @@ _KEEPING = (
 )
 
 
+def helper_head(rank: int, operand_count: int, spares: int) -> str:
+    """Return the definitions that helpers need, which differ for some programs."""
+    type_at, head = object_layout()
+    definitions = (
+        f"#define TR_ND {rank}\n#define TR_OPS {operand_count}\n"
+        f"#define TR_HEAD {head}\n#define TR_TYPE_AT {type_at}\n#define TR_SPARES {spares}\n"
+    )
+    return f"{CODES}{definitions}{TYPES}"
+
+
 class Assembly:
     """Assembles the text of a unit into a translation unit, whose entry points take NumPy's arrays."""
 
@@ -56,23 +66,13 @@ class Assembly:
         tables = [Template(text).substitute(name=name) for text, name in unit.tables.items()]
         body = "\n".join([*tables, *(functions if written is None else [written])])
         helpers = library.linked(body) if link else library.helpers(body)
-        head = self._head()
+        head = helper_head(unit.rank, unit.operand_count, unit.spares)
         linked = [name for name in FIXED if name in unit.routines and unit.own_blas]
         blas = "".join(f"extern void {name}_();\n" for name in linked)
         text = f"{head}{blas}{needs.preamble(written is not None)}{''.join(helpers.values())}{body}\n{init}"
         if not link:
             return Source(HEADERS + text)
         return Source(prelude(text) + text, HEADERS + head, library, tuple(filter(library.is_linked, helpers)))
-
-    def _head(self) -> str:
-        """Return the definitions that helpers need, which differ for some programs."""
-        unit = self.unit
-        type_at, head = object_layout()
-        definitions = (
-            f"#define TR_ND {unit.rank}\n#define TR_OPS {unit.operand_count}\n"
-            f"#define TR_HEAD {head}\n#define TR_TYPE_AT {type_at}\n#define TR_SPARES {unit.spares}\n"
-        )
-        return f"{CODES}{definitions}{TYPES}"
 
     def _kernels(self) -> list[str]:
         functions = []

@@ -63,7 +63,7 @@ def _build(
         return
     with span("compiler"):
         objects += _compile_at_once(toolchain, chosen, source, file, RUNS if divided else 1, missing)
-        chosen.link(file, target, [*objects, *last])
+        chosen.link(file, target, [*dict.fromkeys(objects), *last])
 
 
 def _compile_at_once(
@@ -78,7 +78,7 @@ def _compile_at_once(
 
     tasks = [share_of(share) for share in range(shares)]
     if missing:
-        tasks.append(lambda: objects.append(OBJECTS.make(toolchain, source, missing)))
+        tasks.append(lambda: objects.extend(OBJECTS.supply(toolchain, source, missing)))
     failures: list[BaseException] = []
 
     def run(task: Callable[[], None]) -> None:

@@ -46,6 +46,12 @@ class CLinker(RuleLinker):
         # Only now can draws be expanded whose generator comes out of a loop.
         return graph if with_loops is graph else super().expanded(with_loops, whole=whole)
 
+    def anticipate(self, fgraph: FunctionGraph) -> None:
+        """Compile helper functions that the program will probably call while the graph is rewritten."""
+        from treadle.link.c.anticipation import anticipate
+
+        anticipate(fgraph)
+
     def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
         """Return a program for the graph; inputs of types that C does not have are passed on if no node reads them.
 

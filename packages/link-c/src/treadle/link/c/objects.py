@@ -6,11 +6,15 @@ object has a helper is kept under the helper's own key, a digest of all that its
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import contextlib
+import contextvars
+import threading
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from treadle.config import new_lock
 from treadle.link.c.errors import CompileError, HelperError
+from treadle.link.c.text.prelude import HEADERS, prelude
 from treadle.link.c.toolchain import support_cache
 
 if TYPE_CHECKING:
@@ -46,6 +50,8 @@ class HelperObjects:
         self._lock = new_lock()
         self._digests: dict[tuple[Toolchain, str], str] = {}
         self._files: dict[tuple[Path, str], Path] = {}
+        # Who compiles a helper in the background.
+        self._begun: dict[tuple[Path, str], threading.Thread] = {}
 
     def keys(self, toolchain: Toolchain, source: Source) -> list[str]:
         """Return the keys of the helpers that a program calls, in order."""
@@ -79,6 +85,49 @@ class HelperObjects:
                 files[file] = None
         return [*files], missing
 
+    def begin(self, toolchain: Toolchain, source: Source) -> None:
+        """Compile the helpers of a program that no object has in the background; `supply` waits for them."""
+        _, missing = self.find(toolchain, source)
+        if not missing:
+            return
+
+        def work() -> None:
+            # Whoever needs them compiles them again, and is told.
+            with contextlib.suppress(BaseException):
+                self.make(toolchain, source, missing)
+
+        thread = threading.Thread(target=contextvars.copy_context().run, args=(work,), name="treadle-c-helpers")
+        directory = support_cache().directory
+        keys = dict(zip(source.helpers, self.keys(toolchain, source), strict=True))
+        with self._lock:
+            self._begun.update(dict.fromkeys(((directory, keys[name]) for name in missing), thread))
+        thread.start()
+
+    def supply(self, toolchain: Toolchain, source: Source, missing: Sequence[str]) -> list[Path]:
+        """Return objects with the helpers that no object had: some are being compiled, the others are compiled here.
+
+        Raises
+        ------
+        HelperError
+            If the compiler does not take them.
+        """
+        directory = support_cache().directory
+        keys = dict(zip(source.helpers, self.keys(toolchain, source), strict=True))
+        with self._lock:
+            begun = {n: thread for n in missing if (thread := self._begun.get((directory, keys[n])))}
+        rest = [name for name in missing if name not in begun]
+        objects = [self.make(toolchain, source, rest)] if rest else []
+        for thread in dict.fromkeys(begun.values()):
+            thread.join()
+        files, failed = self.find(toolchain, replace(source, helpers=tuple(begun)))
+        objects += files
+        if failed:
+            objects.append(self.make(toolchain, source, failed))
+        with self._lock:
+            for name in begun:
+                self._begun.pop((directory, keys[name]), None)
+        return objects
+
     def make(self, toolchain: Toolchain, source: Source, missing: Sequence[str]) -> Path:
         """Return a new object with the helpers that no object has.
 
@@ -88,10 +137,11 @@ class HelperObjects:
             If the compiler does not take them.
         """
         cache, text = support_cache(), source.object_text(missing)
+        own = text.removeprefix(HEADERS)
 
         def compile_(path: Path) -> None:
             file = path.with_suffix(".c")
-            file.write_text(text, encoding="utf-8")
+            file.write_text(prelude(own) + own, encoding="utf-8")
             try:
                 toolchain.compile_object(file, path, keep=False)
             except CompileError as error:

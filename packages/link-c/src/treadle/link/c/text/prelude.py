@@ -1,4 +1,4 @@
-"""The beginning of a program's text: declarations of what it uses of the C library, in place of the headers.
+"""The beginning of a text: declarations of what it uses of the C library, in place of the headers.
 
 Reading the headers takes longer than compiling a small program. A text that uses anything else of the C library than
 what is listed here gets the headers.
@@ -110,7 +110,7 @@ _WORDS = {
     "if", "for", "while", "switch", "return", "sizeof", "defined", "else", "do", "vector_size", "aligned", "visibility",
     "weak", "alias", "unused", "const", "restrict", "int", "char", "double", "float", "void", "simd", "reduction",
     "unroll", "noinline", "__attribute__", "__asm__", "__typeof__", "_Pragma", "case", "int64_t",
-    "__real__", "__imag__", "always_inline",
+    "__real__", "__imag__", "always_inline", "GCC",
 }  # fmt: skip
 _OWN = re.compile(r"tr_|TR_|treadle_|__builtin_|__atomic_|_ZGV|__restrict")
 _COMMENT = re.compile(r"/\*.*?\*/|\"[^\"\n]*\"", re.DOTALL)
@@ -122,6 +122,8 @@ _DEFINED = re.compile(
     r"|\(\*(?:const )?(\w+)(?:\[\w*\])?\)\(|#define (\w+)",
     re.MULTILINE,
 )
+# Parameters and variables of types of the text's own, which may be pointers to functions.
+_HELD = re.compile(r"\btr_\w+ \**(?:const )?(\w+)[,)=;\[ ]")
 
 
 def prelude(text: str) -> str:
@@ -130,7 +132,7 @@ def prelude(text: str) -> str:
         return HEADERS
     code = _COMMENT.sub(" ", text)
     used = {*_CALLED.findall(code), *_CAPITALS.findall(code)}
-    own = {name for names in _DEFINED.findall(code) for name in names}
+    own = {name for names in _DEFINED.findall(code) for name in names}.union(_HELD.findall(code))
     if any(not _OWN.match(name) for name in used - own - _WORDS - _DECLARED.keys()):
         return HEADERS
     return _TYPES + "".join(f"{line}\n" for name, line in _DECLARED.items() if name in used)

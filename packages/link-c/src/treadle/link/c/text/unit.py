@@ -25,6 +25,16 @@ FEWEST_SPARES = 16
 _MARK = re.compile(r"/\* node (-?\d+) \*/")
 
 
+def rounded_rank(rank: int) -> int:
+    """Return what programs of so many dimensions have room for."""
+    return power_of(2, rank)
+
+
+def rounded_count(operands: int) -> int:
+    """Return what programs with so many operands of one iteration have room for."""
+    return max(16, power_of(4, operands))
+
+
 def power_of(base: int, least: int) -> int:
     """Return the smallest power of a base that is at least so large, the base itself if not larger."""
     power = base
@@ -311,12 +321,12 @@ class Unit:
     @property
     def rank(self) -> int:
         """The length of the arrays that have a number for each dimension (``TR_ND``)."""
-        return power_of(2, self._rank)
+        return rounded_rank(self._rank)
 
     @property
     def operand_count(self) -> int:
         """The length of the arrays that have a number for each operand (``TR_OPS``)."""
-        return max(16, power_of(4, self._operand_count))
+        return rounded_count(self._operand_count)
 
     @property
     def info_length(self) -> int:

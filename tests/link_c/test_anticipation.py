@@ -1,0 +1,108 @@
+"""Helpers that are compiled while a graph is rewritten: once, and again with the program if the guess was wrong."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import treadle.tensor as tt
+from treadle.compile import function
+from treadle.config import config
+from treadle.graph import FunctionGraph
+from treadle.link.c import anticipation
+from treadle.link.c.anticipation import anticipate
+from treadle.link.c.assembly import helper_head
+from treadle.link.c.errors import HelperError
+from treadle.link.c.linking import helper_library
+from treadle.link.c.objects import HelperObjects, Source
+from treadle.link.c.text.prelude import HEADERS
+from treadle.link.c.toolchain import Toolchain, find_toolchain
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+X = np.arange(12.0).reshape(3, 4)
+
+
+@pytest.fixture(autouse=True)
+def _new_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing was anticipated as yet."""
+    monkeypatch.setattr(anticipation, "_ANTICIPATION", anticipation._Anticipation())
+
+
+def compiled(commands: list[list[str]]) -> int:
+    """Return how many object files of helpers the compiler made."""
+    return sum("-c" in command and "support" in command[-1] for command in commands)
+
+
+def step() -> tuple[list[Any], Any]:
+    x, w = tt.dmatrix("x"), tt.dmatrix("w")
+    return [x, w], tt.sqr(tt.dot(x, w) + 1).sum(axis=0)
+
+
+def test_program_takes_the_helpers_that_were_compiled_before_it(commands: list[list[str]]) -> None:
+    x = tt.dvector("x")
+    f = function([x], 2 * x, mode="C")
+    np.testing.assert_array_equal(f(X[0]), 2 * X[0])
+    assert compiled(commands) == 1
+
+
+def test_helpers_of_one_kind_of_graph_are_anticipated_once(commands: list[list[str]]) -> None:
+    x = tt.dvector("x")
+    for factor in (2, 3):
+        anticipate(FunctionGraph([x], [factor * x], clone=True))
+    join()
+    assert compiled(commands) == 1
+
+
+def test_wrong_guess_changes_no_result(commands: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    inputs, y = step()
+    monkeypatch.setattr(anticipation, "_head", lambda _: helper_head(8, 1024, 16))
+    f = function(inputs, y, mode="C")
+    np.testing.assert_allclose(f(X, X.T), ((X @ X.T + 1) ** 2).sum(axis=0))
+    join()
+    assert compiled(commands) >= 2
+
+
+def test_helpers_that_could_not_be_compiled_before_are_compiled_with_the_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inputs, y = step()
+    make = HelperObjects.make
+
+    def failing(self: HelperObjects, toolchain: Toolchain, source: Source, missing: Sequence[str]) -> Path:
+        if threading.current_thread().name == "treadle-c-helpers":
+            msg = "no space"
+            raise HelperError(msg)
+        return make(self, toolchain, source, missing)
+
+    monkeypatch.setattr(HelperObjects, "make", failing)
+    with config.change_flags(base_compiledir=str(tmp_path)):
+        f = function(inputs, y, mode="C")
+        np.testing.assert_allclose(f(X, X.T), ((X @ X.T + 1) ** 2).sum(axis=0))
+
+
+def test_who_needs_helpers_waits_for_those_that_are_being_compiled(commands: list[list[str]]) -> None:
+    toolchain = find_toolchain()
+    assert isinstance(toolchain, Toolchain)
+    library = helper_library(toolchain)
+    names = tuple(filter(library.is_linked, library.linked("tr_execute tr_vectors tr_block8")))
+    objects = HelperObjects()
+    few = Source("", HEADERS + helper_head(2, 16, 16), library, names[:2])
+    objects.begin(toolchain, few)
+    source = Source("", few.head, library, names)
+    files = objects.supply(toolchain, source, names)
+    assert len(set(files)) == len(files) == compiled(commands) == 2
+    found, missing = objects.find(toolchain, source)
+    assert (set(found), missing) == (set(files), [])
+
+
+def join() -> None:
+    """Wait until nothing is compiled in the background."""
+    for thread in threading.enumerate():
+        if thread.name.startswith("treadle-c-") and thread.name != "treadle-c-support":
+            thread.join()
