@@ -175,7 +175,7 @@ def newton_minimum(problem: Problem, options: Options) -> Solution:
         hessian = jacobian(problem.sloped(s["x"])[1], s["x"], disconnected_inputs="ignore")
         size = maximum(largest(hessian), problem.number(1))
         shift = size * (s["damping"] + problem.number(problem.eps ** (2 / 3)))
-        way = solve(hessian + shift * eye(count, dtype=problem.dtype), -s["slope"])
+        way = solve(hessian + shift * eye(count, dtype=problem.dtype), -s["slope"]).astype(problem.dtype)
         descent = dot(way, s["slope"])
         x = s["x"] + way
         value, slope = problem.sloped(x)

@@ -46,7 +46,7 @@ def damped_root(problem: Problem, options: Options) -> Solution:
         turned = slope.T
         way = solve(
             dot(turned, slope) + shift * eye(count, dtype=problem.dtype), -dot(turned, s["value"]), assume_a="pos"
-        )
+        ).astype(problem.dtype)
         x = s["x"] + way
         value = problem.value(x)
         lower = all_of(all_(isfinite(value)), lt(size_of(value), size))
