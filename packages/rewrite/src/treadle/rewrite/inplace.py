@@ -75,14 +75,15 @@ def protected_variables(fgraph: FunctionGraph) -> set[Variable]:
 def allowed_inputs(node: Apply, roots: Roots, dying: frozenset[Variable]) -> list[int]:
     """Return the positions of inputs that a node may overwrite, those of an output's very type first.
 
-    `dying` are the variables whose memory nothing reads after the node, and which belong to nobody else.
+    `dying` are the variables whose memory nothing reads after the node, and which belong to nobody else. An input that
+    the op would only work in (`Op.working_inputs`) need not be of the type of an output.
     """
     memory = [roots_of(x, roots) for x in node.inputs]
     allowed = []
     for i, (x, own) in enumerate(zip(node.inputs, memory, strict=True)):
         if not own <= dying or any(k != i and own & other for k, other in enumerate(memory)):
             continue
-        if any(x.type.in_same_class(out.type) for out in node.outputs):
+        if i in node.op.working_inputs or any(x.type.in_same_class(out.type) for out in node.outputs):
             allowed.append(i)
     exact = {i for i in allowed if any(node.inputs[i].type == out.type for out in node.outputs)}
     return [*(i for i in allowed if i in exact), *(i for i in allowed if i not in exact)]

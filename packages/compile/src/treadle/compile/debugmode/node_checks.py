@@ -146,7 +146,7 @@ class NodeChecker:
         for verb, o, places in claims:
             out, result = node.outputs[o], results[o]
             is_reusable = _same_form if verb == "overwrites" else _can_be_viewed
-            fits = [i for i in places if is_reusable(values[i], result)]
+            fits = [i for i in places if i not in node.op.working_inputs and is_reusable(values[i], result)]
             if fits and not any(out.type.may_share_memory(result, values[i]) for i in places):
                 self._warned.add(node)
                 msg = (

@@ -38,7 +38,10 @@ def memory_roots(order: Iterable[Apply], versions: bool = False) -> Roots:
         for o in (*views, *(o for o in destroyed if o not in views)):
             if versions and o in destroyed:
                 continue
-            used = (roots_of(node.inputs[i], roots) for i in (*views.get(o, ()), *destroyed.get(o, ())))
+            places = (*views.get(o, ()), *(i for i in destroyed.get(o, ()) if i not in node.op.working_inputs))
+            if not places:
+                continue
+            used = (roots_of(node.inputs[i], roots) for i in places)
             roots[node.outputs[o]] = frozenset().union(*used)
     return roots
 

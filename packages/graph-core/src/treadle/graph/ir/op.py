@@ -85,6 +85,9 @@ class Op(PublishedBase, ABC):
     begins_errors: ClassVar[bool] = True
     # The rewrite that may let the op work in place: excluding it, by its name or a tag of it, keeps the op from it.
     inplace_pass: ClassVar[str] = "work_in_place"
+    # Positions of inputs that a version which works in place uses as working memory: `destroy_map` says that they are
+    # overwritten, but no output is in their memory.
+    working_inputs: ClassVar[Sequence[int]] = ()
     __props__: ClassVar[tuple[str, ...] | None] = None
     itypes: Sequence[Declared] | None = None
     otypes: Sequence[Declared] | None = None
