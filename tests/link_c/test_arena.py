@@ -404,3 +404,52 @@ def test_random_graphs_give_what_the_vm_gives(seed: int) -> None:
         assert not any(np.shares_memory(a, b) for k, a in enumerate(results) for b in arrays[k + 1 :])
     for a, b in zip(data, kept, strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+def test_operand_that_may_be_overwritten_saves_its_copy(link: Link) -> None:
+    a, b = tt.dmatrix("a"), tt.dmatrix("b")
+    rng = np.random.default_rng(2)
+    n = 64
+    x = rng.normal(size=(n, n))
+    x = x @ x.T + n * np.eye(n)
+    y = rng.normal(size=(n, n))
+    whole = n * n * 8
+    solve = tt.linalg.Solve
+    for kept, over in [
+        (solve(), solve(overwrite_a=True)),
+        (solve("pos"), solve("pos", overwrite_a=True)),
+        (tt.linalg.Det(), tt.linalg.Det(overwrite_a=True)),
+        (tt.linalg.Eigvalsh(), tt.linalg.Eigvalsh(overwrite_a=True)),
+        # The result stands in the argument.
+        (tt.linalg.Cholesky(), tt.linalg.Cholesky(overwrite_a=True)),
+        (tt.linalg.MatrixInverse(), tt.linalg.MatrixInverse(overwrite_a=True)),
+    ]:
+        operands = [a, b][: len(kept.cores[0])]
+        before, counts = link(operands, [tt.sum(kept(*operands))]).counted(*[x, y][: len(operands)])
+        values = [x.copy(), y][: len(operands)]
+        after, fewer = link(operands, [tt.sum(over(*operands))]).counted(*values)
+        np.testing.assert_allclose(after[0], before[0])
+        assert counts.peak - fewer.peak >= whole, kept
+
+
+def test_columns_are_copied_whether_they_may_be_overwritten_or_not(link: Link) -> None:
+    a = tt.dmatrix("a")
+    x = np.random.default_rng(2).normal(size=(64, 64))
+    kept, over = (link([a], [tt.linalg.SVD(compute_uv=False, overwrite_a=flag)(a)]) for flag in (False, True))
+    rows, same = kept.counted(x)[1].peak, over.counted(x.copy())[1].peak
+    assert rows == same
+    # LAPACK's order is by columns: there it saves the copy.
+    assert rows - over.counted(np.asfortranarray(x))[1].peak >= x.nbytes
+
+
+def test_read_only_argument_is_copied_where_it_would_be_overwritten(link: Link) -> None:
+    a, b = tt.dmatrix("a"), tt.dmatrix("b")
+    x = np.eye(20) * 2
+    x.flags.writeable = False
+    for view in (lambda v: v, lambda v: v.T, lambda v: v[::-1, ::-1]):
+        program = link([a, b], [tt.linalg.Solve(overwrite_a=True)(view(a), b)])
+        np.testing.assert_allclose(program(x, np.eye(20))[0], np.linalg.inv(view(x)))
+        np.testing.assert_array_equal(x, np.eye(20) * 2)
+    factor = link([a], [tt.exp(tt.linalg.Cholesky(overwrite_a=True)(a))])
+    np.testing.assert_allclose(factor(x)[0], np.exp(np.linalg.cholesky(x)))
+    np.testing.assert_array_equal(x, np.eye(20) * 2)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from treadle.kernels.language import Status
     from treadle.kernels.numba_printing import external_name, memory_code, numba_lines, numba_name, value_code
     from treadle.kernels.numpy_sorts import BY_NUMPY, numpy_sort, sorts_table
-    from treadle.kernels.site import TABLE, Comparison, Given, Length, Site, at_site
+    from treadle.kernels.site import TABLE, Comparison, Given, Length, Site, at_site, overwritten_inputs
     from treadle.kernels.tree import Routine, Specialised
 
     __version__: str
@@ -30,7 +30,7 @@ else:
             "treadle.kernels.language": "Status",
             "treadle.kernels.numba_printing": "external_name memory_code numba_lines numba_name value_code",
             "treadle.kernels.numpy_sorts": "BY_NUMPY numpy_sort sorts_table",
-            "treadle.kernels.site": "TABLE Comparison Given Length Site at_site",
+            "treadle.kernels.site": "TABLE Comparison Given Length Site at_site overwritten_inputs",
             "treadle.kernels.tree": "Routine Specialised",
         },
     )
@@ -39,5 +39,6 @@ __all__ = [
     "BY_NUMPY", "HELPERS", "SIZES", "TABLE", "Address", "Comparison", "External", "Given", "Kernel", "KernelError",
     "Length", "Routine", "Site", "Source", "Specialised", "Status", "at_site", "c_name", "c_text", "external",
     "external_name", "external_table", "is_pointer", "kernel", "kernel_of_text", "memory_code", "numba_lines",
-    "numba_name", "numpy_sort", "real_dtype", "sorts_table", "stored_type", "value_code", "value_kind",
+    "numba_name", "numpy_sort", "overwritten_inputs", "real_dtype", "sorts_table", "stored_type", "value_code",
+    "value_kind",
 ]  # fmt: skip

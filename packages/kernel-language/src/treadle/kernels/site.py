@@ -126,7 +126,10 @@ class Site(ABC):
         """Return a result of the node in C order, made here with some lengths; of rank 0 as an array of length 1."""
 
     def spare(self, x: Variable) -> Length:
-        """Return 1 where the node may overwrite an operand, which nothing needs after, else 0."""
+        """Return 1 where the node may overwrite an operand, which nothing needs after, else 0.
+
+        An operand that the op's `destroy_map` names may be of any strides, which may let its elements overlap.
+        """
         del x
         return Length("0")
 
@@ -170,6 +173,11 @@ class Site(ABC):
 
     def close(self) -> None:  # noqa: B027 - not all backends have something to do then
         """End the node; backends call it."""
+
+
+def overwritten_inputs(node: Apply) -> frozenset[int]:
+    """Return the positions of the inputs that a node's op overwrites, where rewriting has made it work in place."""
+    return frozenset(i for places in node.op.destroy_map.values() for i in places)
 
 
 # Rules ``rule(op, node, site)`` for all compiling backends: those of the groups ``treadle.lowerings.kernels``.

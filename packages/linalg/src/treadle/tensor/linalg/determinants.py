@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -43,9 +44,18 @@ _SMALL = (1, 2, 3)
 
 @static_op
 class Det(MatrixOp):
-    """The determinants of square matrices."""
+    """The determinants of square matrices.
+
+    Parameters
+    ----------
+    overwrite_a
+        Whether the matrix is overwritten, which rewriting decides.
+    """
+
+    overwrite_a: bool = False
 
     signature = "(m,m)->()"
+    overwritable = MappingProxyType({"overwrite_a": (0, None)})
     latex = r"\det\left(#1\right)"
 
     def of_stacks(self, *stacks: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -184,9 +194,17 @@ class SLogDet(MatrixOp):
 
     The sign of a complex determinant is a number of absolute value 1. Where a matrix is singular, the sign is 0 and the
     logarithm -inf.
+
+    Parameters
+    ----------
+    overwrite_a
+        Whether the matrix is overwritten, which rewriting decides.
     """
 
+    overwrite_a: bool = False
+
     signature = "(m,m)->(),()"
+    overwritable = MappingProxyType({"overwrite_a": (0, None)})
 
     def output_dtypes(self, dtype: str) -> Sequence[str]:
         """Return the dtype of signs, and the real one of logarithms."""

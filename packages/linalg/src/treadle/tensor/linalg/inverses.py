@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treadle.config import text_of
+from treadle.config import lazy_module, text_of
 from treadle.graph import as_flag, composed, static_op
 from treadle.tensor.arguments.axes import normalize_axes
 from treadle.tensor.arguments.values import as_integer, known_integer
@@ -14,7 +15,14 @@ from treadle.tensor.elementwise.arithmetic import neg
 from treadle.tensor.errors import ArgumentError, ShapeError
 from treadle.tensor.indexing.ranges import eye
 from treadle.tensor.linalg.linear_systems import Solve, as_assumed, solve
-from treadle.tensor.linalg.matrix_op import MatrixOp, as_on_error, as_square_matrices, require_finite, settled
+from treadle.tensor.linalg.matrix_op import (
+    MatrixOp,
+    as_on_error,
+    as_square_matrices,
+    by_columns,
+    require_finite,
+    settled,
+)
 from treadle.tensor.products.product import adjoint, matmul, product_of_lengths
 from treadle.tensor.shapes.broadcasting import broadcast_to
 from treadle.tensor.shapes.dimshuffle import dimshuffle, shape_padleft
@@ -23,9 +31,14 @@ from treadle.tensor.types.conversion import as_tensor_variable, tensors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from types import ModuleType
 
     from treadle.graph import Variable
     from treadle.tensor.variables.variable import AxisLike, TensorLike, TensorVariable
+
+    lapack: ModuleType
+else:
+    lapack = lazy_module("scipy.linalg.lapack")
 
 __all__ = ["MatrixInverse", "inv", "matrix_power", "tensorinv", "tensorsolve"]
 
@@ -40,12 +53,16 @@ class MatrixInverse(MatrixOp):
         Whether matrices with NaN or infinity have none.
     on_error
         What becomes of singular matrices.
+    overwrite_a
+        Whether the matrix is overwritten, which rewriting decides.
     """
 
     check_finite: bool = True
     on_error: str = "nan"
+    overwrite_a: bool = False
 
     signature = "(m,m)->(m,m)"
+    overwritable = MappingProxyType({"overwrite_a": (0, 0)})
     latex = "#1^{-1}"
 
     def of_stacks(self, *stacks: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -62,6 +79,23 @@ class MatrixInverse(MatrixOp):
         (a,) = tensors(inputs)
         one = shape_padleft(eye(shape_i(a, -1), dtype=a.dtype), a.ndim - 2)
         return settled(self, inputs, [Solve(check_finite=self.check_finite, on_error=self.on_error)(a, one)])
+
+    def of_overwritten(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...] | None:
+        """Invert by the factors in the matrix's place; the inverse of the transpose is the transpose of the inverse."""
+        (a,) = matrices
+        placed = by_columns(a)
+        if placed is None:
+            return None
+        if self.check_finite:
+            require_finite(a)
+        x, turned = placed
+        getrf, getri = lapack.get_lapack_funcs(("getrf", "getri"), (x,))
+        factors, pivots, info = getrf(x, overwrite_a=True)
+        if info:
+            msg = "the matrix is singular"
+            raise np.linalg.LinAlgError(msg)
+        inverse, _ = getri(factors, pivots, overwrite_lu=True)
+        return (inverse.T if turned else inverse,)
 
     @composed
     def pullback(

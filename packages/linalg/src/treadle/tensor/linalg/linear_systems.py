@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +25,7 @@ from treadle.tensor.linalg.matrix_op import (
     as_on_error,
     as_square_matrices,
     as_system,
+    by_columns,
     check_lengths,
     require_finite,
 )
@@ -70,14 +72,21 @@ class Solve(MatrixOp):
         Whether matrices with NaN or infinity, in what is read of A or in B, have no result.
     on_error
         What becomes of singular matrices, and of those that are not positive definite where they were assumed to be.
+    overwrite_a
+        Whether the matrix is overwritten, which rewriting decides.
+    overwrite_b
+        Whether the right side is overwritten, which rewriting decides.
     """
 
     assume_a: str = "gen"
     lower: bool = False
     check_finite: bool = True
     on_error: str = "nan"
+    overwrite_a: bool = False
+    overwrite_b: bool = False
 
     signature = "(m,m),(m,n)->(m,n)"
+    overwritable = MappingProxyType({"overwrite_a": (0, None), "overwrite_b": (1, 0)})
     latex = r"#1^{-1} \, #2"
 
     def __post_init__(self) -> None:
@@ -117,6 +126,22 @@ class Solve(MatrixOp):
             msg = f"the matrix is {what}"
             raise np.linalg.LinAlgError(msg)
         return (x,)
+
+    def of_overwritten(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...] | None:
+        """Solve with the factors of the matrix, or of its transpose, in its place, where nothing is assumed."""
+        a, b = matrices
+        placed = by_columns(a) if self.overwrite_a else None
+        if self.assume_a != "gen" or placed is None or not b.size:
+            return None
+        if self.check_finite:
+            require_finite(a, b)
+        x, turned = placed
+        getrf, getrs = lapack.get_lapack_funcs(("getrf", "getrs"), (x, b))
+        factors, pivots, info = getrf(x, overwrite_a=True)
+        if info:
+            msg = "the matrix is singular"
+            raise np.linalg.LinAlgError(msg)
+        return (getrs(factors, pivots, b, trans=int(turned), overwrite_b=self.overwrite_b and b.flags.writeable)[0],)
 
     @composed
     def pullback(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from dataclasses import fields
+from dataclasses import fields, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from treadle.graph import Form, as_flag, graph_replace
+from treadle.graph import Form, Op, as_flag, graph_replace
 from treadle.tensor.arguments.signatures import cores_of
 from treadle.tensor.arguments.values import as_choice, as_option
 from treadle.tensor.control.assertion import CheckAndRaise
@@ -28,7 +29,8 @@ from treadle.tensor.types.conversion import as_tensor_variable
 from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from typing import Self
 
     from treadle.graph import Apply, Type, Variable
     from treadle.tensor.shape_inference.symbolic_shapes import Length, SymbolicShapes
@@ -67,6 +69,10 @@ class MatrixOp(StackOp):
     on_error
         What becomes of matrices for which there is no result: ``"nan"`` fills it with NaN, ``"raise"`` raises a
         `MatrixError`, which is a ``numpy.linalg.LinAlgError``. Ops that can fail have a field of this name.
+    overwritable
+        Inputs that LAPACK overwrites, which need not be copied where nothing reads them after: the fields that say so,
+        ``overwrite_a`` and ``overwrite_b``, each with the position of the input, and that of the output that takes its
+        memory, or None if the input becomes working memory. Rewriting sets the fields.
     latex
         How LaTeX shows it, if not as a call: text in which ``#1``, ``#2`` … are the inputs.
     """
@@ -75,6 +81,7 @@ class MatrixOp(StackOp):
     dtypes: ClassVar[Sequence[str] | None] = INEXACT
     positions: ClassVar[Sequence[int]] = ()
     on_error = "nan"
+    overwritable: ClassVar[Mapping[str, tuple[int, int | None]]] = MappingProxyType({})
     latex: ClassVar[str | None] = None
     # A base class that errors of its nodes have too, on every backend.
     exc_type = MatrixError
@@ -96,6 +103,34 @@ class MatrixOp(StackOp):
                 flag = as_flag(f"{type(self).__name__}: {field.name}", getattr(self, field.name))
                 object.__setattr__(self, field.name, flag)
         as_on_error(type(self).__name__, self.on_error)
+
+    # In place
+
+    @property
+    def destroy_map(self) -> dict[int, list[int]]:  # type: ignore[override]  # depends on the fields
+        """Which inputs may be overwritten."""
+        places: dict[int, list[int]] = {}
+        for name, (i, out) in self.overwritable.items():
+            if getattr(self, name):
+                places.setdefault(out or 0, []).append(i)
+        return places or Op.destroy_map
+
+    @property
+    def working_inputs(self) -> tuple[int, ...]:  # type: ignore[override]  # depends on the class
+        """The inputs that are working memory where they are overwritten."""
+        return tuple(i for i, out in self.overwritable.values() if out is None)
+
+    def inplace_on_inputs(self, allowed_inplace_inputs: Sequence[int]) -> Self:
+        """Return the version that overwrites those of the inputs which it can."""
+        flags = {name: True for name, (i, _) in self.overwritable.items() if i in allowed_inplace_inputs}
+        return replace(self, **flags) if flags else self  # type: ignore[type-var]  # ops are dataclasses
+
+    def __str__(self) -> str:
+        names = [n for n in self._parameter_names() or () if n not in self.overwritable or getattr(self, n)]
+        parameters = ", ".join(f"{n}={getattr(self, n)!r}" for n in names)
+        return f"{type(self).__name__}({parameters})" if parameters else type(self).__name__
+
+    __repr__ = __str__
 
     def printed_form(self, node: Apply) -> Form | None:
         """Write a call; LaTeX has signs for some."""
@@ -120,6 +155,18 @@ class MatrixOp(StackOp):
         ------
         numpy.linalg.LinAlgError
             If there is no result for one of the matrices: each of them is computed alone then.
+        """
+        return None
+
+    def of_overwritten(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...] | None:
+        """Return the outputs, computed in the memory of inputs where the op's fields say so, or None if it is not.
+
+        An op for which LAPACK does this without a copy overrides it. Inputs have no further dimensions.
+
+        Raises
+        ------
+        numpy.linalg.LinAlgError
+            If there is no result for them; inputs may have been overwritten then.
         """
         return None
 
@@ -180,35 +227,57 @@ class MatrixOp(StackOp):
         input_cores, output_cores = cores_of(self.signature)
         batch_ndim = inputs[0].ndim - len(input_cores[0]) if input_cores else 0
         lengths = self.measured(inputs, batch_ndim)
-        try:
-            stack_values = self.of_stacks(*inputs)
-        except np.linalg.LinAlgError:
-            stack_values = None
+        kinds = [out.type.numpy_dtype for out in node.outputs]  # type: ignore[attr-defined]  # tensors
+        shapes = [tuple(_static(dim, lengths) or 0 for dim in core) for core in output_cores]
+        stack_values: Sequence[np.ndarray] | None = None
+        if self.destroy_map and not batch_ndim:
+            try:
+                stack_values = self.of_overwritten(*inputs)
+            except np.linalg.LinAlgError as error:
+                stack_values = self._missing(error, (), shapes, kinds)
+        if stack_values is None:
+            try:
+                stack_values = self.of_stacks(*inputs)
+            except np.linalg.LinAlgError:
+                stack_values = None
         if stack_values is not None:
             for cell, value in zip(output_storage, stack_values, strict=True):
                 cell[0] = np.asarray(value)
             return
         batch = np.broadcast_shapes(*(x.shape[:batch_ndim] for x in inputs))
-        stacks = [np.broadcast_to(x, (*batch, *x.shape[batch_ndim:])) for x in inputs]
-        kinds = [out.type.numpy_dtype for out in node.outputs]  # type: ignore[attr-defined]  # tensors
-        shapes = [tuple(_static(dim, lengths) or 0 for dim in core) for core in output_cores]
+        # What stands for several of the stack is read-only.
+        stacks = [
+            x if x.shape[:batch_ndim] == batch else np.broadcast_to(x, (*batch, *x.shape[batch_ndim:])) for x in inputs
+        ]
         results = [np.empty((*batch, *shape), kind) for shape, kind in zip(shapes, kinds, strict=True)]
         for at in np.ndindex(*batch):
             try:
                 values = self.of_matrices(*(x[at] for x in stacks))
             except np.linalg.LinAlgError as error:
-                if self.on_error == "raise":
-                    where = f"matrix {list(at)} of the batch: " if at else ""
-                    msg = f"{where}{error}. Pass on_error='nan' to get NaN in its place."
-                    raise MatrixError(msg) from error
-                values = tuple(
-                    np.full(shape, np.nan if kind.kind in "fc" else 0, kind)
-                    for shape, kind in zip(shapes, kinds, strict=True)
-                )
+                values = self._missing(error, at, shapes, kinds)
             for result, value in zip(results, values, strict=True):
                 result[at] = value
         for cell, result in zip(output_storage, results, strict=True):
             cell[0] = result
+
+    def _missing(
+        self, error: np.linalg.LinAlgError, at: tuple[int, ...], shapes: Sequence[tuple[int, ...]],
+        kinds: Sequence[np.dtype],
+    ) -> tuple[np.ndarray, ...]:  # fmt: skip
+        """Return what a matrix of the stack without a result has in its place.
+
+        Raises
+        ------
+        MatrixError
+            If the op is to raise.
+        """
+        if self.on_error == "raise":
+            where = f"matrix {list(at)} of the batch: " if at else ""
+            msg = f"{where}{error}. Pass on_error='nan' to get NaN in its place."
+            raise MatrixError(msg) from error
+        return tuple(
+            np.full(shape, np.nan if kind.kind in "fc" else 0, kind) for shape, kind in zip(shapes, kinds, strict=True)
+        )
 
     def measured(self, inputs: Sequence[np.ndarray], batch_ndim: int) -> dict[str, int | None]:
         """Return the core lengths of arrays.
@@ -280,6 +349,18 @@ def _symbolic(dim: str, known: dict[str, Length], shapes: SymbolicShapes) -> Len
         return known[dim]
     n, m = (known[name] for name in smaller.groups())
     return n if n == m else shapes.atom("diagonal", n, m, 0)
+
+
+def by_columns(a: np.ndarray) -> tuple[np.ndarray, bool] | None:
+    """Return a matrix by columns, as LAPACK overwrites it, and whether it is the transpose; None if it must be copied.
+
+    A matrix by rows is its transpose by columns. Arrays that are read-only, or lie otherwise, must be copied.
+    """
+    if not a.size or not a.flags.writeable:
+        return None
+    if a.flags.f_contiguous:
+        return a, False
+    return (a.T, True) if a.flags.c_contiguous else None
 
 
 def require_finite(*matrices: np.ndarray) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,14 +45,18 @@ class SolveTriangular(MatrixOp):
         Whether NaN or infinities in the triangle or in the right side count as a failure.
     on_error
         What becomes of failures and singular matrices, which have a zero on their diagonal: ``"nan"`` or ``"raise"``.
+    overwrite_b
+        Whether the right side is overwritten, which rewriting decides.
     """
 
     lower: bool = False
     unit_diagonal: bool = False
     check_finite: bool = True
     on_error: str = "nan"
+    overwrite_b: bool = False
 
     signature = "(m,m),(m,n)->(m,n)"
+    overwritable = MappingProxyType({"overwrite_b": (1, 0)})
 
     def triangle(self, a: np.ndarray) -> np.ndarray:
         """Return what is read of a matrix, and zeros."""
@@ -74,8 +79,9 @@ class SolveTriangular(MatrixOp):
         # LAPACK's matrices stand by columns: one that stands by rows is the transpose of that.
         turned = a.flags.c_contiguous
         x, _ = trtrs(
-            a.T if turned else a, b, lower=self.lower != turned, trans=int(turned), unitdiag=self.unit_diagonal
-        )
+            a.T if turned else a, b, lower=self.lower != turned, trans=int(turned), unitdiag=self.unit_diagonal,
+            overwrite_b=self.overwrite_b and b.flags.writeable,
+        )  # fmt: skip
         return (x,)
 
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +21,7 @@ from treadle.tensor.linalg.matrix_op import (
     as_on_error,
     as_square_matrices,
     as_system,
+    by_columns,
     not_finite,
     require_finite,
     settled,
@@ -57,13 +59,17 @@ class Cholesky(MatrixOp):
         Whether a matrix with NaN or infinities in the triangle counts as not positive definite.
     on_error
         What becomes of matrices that are not positive definite: ``"nan"`` or ``"raise"``.
+    overwrite_a
+        Whether the matrix is overwritten, which rewriting decides.
     """
 
     lower: bool = True
     check_finite: bool = True
     on_error: str = "nan"
+    overwrite_a: bool = False
 
     signature = "(m,m)->(m,m)"
+    overwritable = MappingProxyType({"overwrite_a": (0, 0)})
 
     def of_stacks(self, *stacks: np.ndarray) -> tuple[np.ndarray, ...]:
         """Factor with NumPy."""
@@ -79,6 +85,22 @@ class Cholesky(MatrixOp):
         except np.linalg.LinAlgError as error:
             msg = "the matrix is not positive definite"
             raise np.linalg.LinAlgError(msg) from error
+
+    def of_overwritten(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...] | None:
+        """Factor with LAPACK's potrf; by rows, the triangle is the other one of the transpose."""
+        (a,) = matrices
+        placed = by_columns(a)
+        if placed is None:
+            return None
+        if self.check_finite:
+            require_finite(np.tril(a) if self.lower else np.triu(a))
+        x, turned = placed
+        (potrf,) = lapack.get_lapack_funcs(("potrf",), (x,))
+        factor, info = potrf(x, lower=self.lower != turned, clean=True, overwrite_a=True)
+        if info:
+            msg = "the matrix is not positive definite"
+            raise np.linalg.LinAlgError(msg)
+        return (factor.T if turned else factor,)
 
     def promises(self, fact: str, output: Variable, holds: Callable[[str, Variable], bool]) -> bool:
         """Promise the triangle; the factor of a diagonal matrix is diagonal."""
@@ -109,11 +131,15 @@ class CholeskyPullback(MatrixOp):
     ----------
     lower
         Whether the factors are lower triangles, else upper ones.
+    overwrite_b
+        Whether the right side is overwritten, which rewriting decides.
     """
 
     lower: bool = True
+    overwrite_b: bool = False
 
     signature = "(m,m),(m,m)->(m,m)"
+    overwritable = MappingProxyType({"overwrite_b": (1, 0)})
 
     def infer(self, *types: Type) -> Sequence[Type]:
         """Return the type of the matrices.
@@ -188,13 +214,17 @@ class CholeskySolve(MatrixOp):
         Whether a factor or a right side with NaN or infinities counts as a failure.
     on_error
         What becomes of failures: ``"nan"`` or ``"raise"``.
+    overwrite_b
+        Whether the right side is overwritten, which rewriting decides.
     """
 
     lower: bool = True
     check_finite: bool = True
     on_error: str = "nan"
+    overwrite_b: bool = False
 
     signature = "(m,m),(m,n)->(m,n)"
+    overwritable = MappingProxyType({"overwrite_b": (1, 0)})
 
     def of_matrices(self, *matrices: np.ndarray) -> tuple[np.ndarray, ...]:
         """Solve with LAPACK's potrs."""
@@ -204,7 +234,7 @@ class CholeskySolve(MatrixOp):
         if not b.size:
             return (b,)
         (potrs,) = lapack.get_lapack_funcs(("potrs",), (factor, b))
-        return (potrs(factor, b, lower=self.lower)[0],)
+        return (potrs(factor, b, lower=self.lower, overwrite_b=self.overwrite_b and b.flags.writeable)[0],)
 
     def decompose(self, *inputs: Variable) -> Sequence[Variable]:
         """Solve with the factor and with its conjugate transpose."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, overload
 
 import numpy as np
@@ -46,7 +47,10 @@ class _OfSquare(MatrixOp):
 
     # What becomes of matrices that are not finite, or for which LAPACK does not converge.
     on_error: str = "nan"
+    # Whether the matrix is overwritten, which rewriting decides.
+    overwrite_a: bool = False
 
+    overwritable = MappingProxyType({"overwrite_a": (0, None)})
     # LAPACK may not terminate for matrices with NaN.
     check_finite: ClassVar[bool] = True
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple, overload
 
 import numpy as np
@@ -51,6 +52,8 @@ class _OfHermitian(MatrixOp):
     lower: bool = True
     # What becomes of matrices whose triangle is not finite, or for which LAPACK does not converge.
     on_error: str = "nan"
+    # Whether the matrix is overwritten, which rewriting decides.
+    overwrite_a: bool = False
 
     @property
     def uplo(self) -> Literal["L", "U"]:
@@ -88,6 +91,7 @@ class Eigh(_OfHermitian):
     """
 
     signature = "(m,m)->(m),(m,m)"
+    overwritable = MappingProxyType({"overwrite_a": (0, 1)})
 
     def output_dtypes(self, dtype: str) -> Sequence[str]:
         """Return the real dtype of eigenvalues, and the dtype of eigenvectors."""
@@ -122,6 +126,7 @@ class Eigvalsh(_OfHermitian):
     """
 
     signature = "(m,m)->(m)"
+    overwritable = MappingProxyType({"overwrite_a": (0, None)})
 
     def output_dtypes(self, dtype: str) -> Sequence[str]:
         """Return the real dtype."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -69,12 +70,16 @@ class LUFactor(MatrixOp):
         Whether matrices with NaN or infinity have none.
     on_error
         What becomes of these.
+    overwrite_a
+        Whether the matrix is overwritten, which rewriting decides.
     """
 
     check_finite: bool = True
     on_error: str = "nan"
+    overwrite_a: bool = False
 
     signature = "(m,n)->(m,n),(min(m,n))"
+    overwritable = MappingProxyType({"overwrite_a": (0, 0)})
 
     def output_dtypes(self, dtype: str) -> Sequence[str]:
         """Return the dtype, and int32."""
@@ -88,7 +93,7 @@ class LUFactor(MatrixOp):
         if not a.size:
             return a, np.arange(min(a.shape), dtype="int32")
         (getrf,) = lapack.get_lapack_funcs(("getrf",), (a,))
-        factor, pivots, _ = getrf(a)
+        factor, pivots, _ = getrf(a, overwrite_a=self.overwrite_a and a.flags.writeable)
         return factor, pivots
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
@@ -244,13 +249,17 @@ class LUSolve(MatrixOp):
         Whether factors and right sides with NaN or infinity have none.
     on_error
         What becomes of these, and of singular matrices.
+    overwrite_b
+        Whether the right side is overwritten, which rewriting decides.
     """
 
     adjoint: bool = False
     check_finite: bool = True
     on_error: str = "nan"
+    overwrite_b: bool = False
 
     signature = "(m,m),(m),(m,n)->(m,n)"
+    overwritable = MappingProxyType({"overwrite_b": (2, 0)})
     positions = (1,)
 
     def __post_init__(self) -> None:
@@ -270,7 +279,9 @@ class LUSolve(MatrixOp):
         if not b.size:
             return (b,)
         (getrs,) = lapack.get_lapack_funcs(("getrs",), (factor, b))
-        x, _ = getrs(factor, pivots, b, trans=2 if self.adjoint else 0)
+        x, _ = getrs(
+            factor, pivots, b, trans=2 if self.adjoint else 0, overwrite_b=self.overwrite_b and b.flags.writeable
+        )
         return (x,)
 
     def decompose(self, *inputs: Variable) -> Sequence[Variable]:

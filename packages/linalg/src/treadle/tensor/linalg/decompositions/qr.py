@@ -69,11 +69,14 @@ class QR(MatrixOp):
         their positions in A, int32: ``A[:, P] = Q R``.
     on_error
         What becomes of matrices with elements that are not finite.
+    overwrite_a
+        Whether the matrix is overwritten, which rewriting decides.
     """
 
     mode: str = "full"
     pivoting: bool = False
     on_error: str = "nan"
+    overwrite_a: bool = False
 
     check_finite = True
 
@@ -81,6 +84,11 @@ class QR(MatrixOp):
         """Check the choices."""
         super().__post_init__()
         as_choice("QR: mode", self.mode, tuple(_CORES))
+
+    @property
+    def overwritable(self) -> Mapping[str, tuple[int, int | None]]:  # type: ignore[override]  # depends on the mode
+        """The matrix: Householder vectors take its place, all else needs it as working memory."""
+        return {"overwrite_a": (0, 0 if self.mode == "raw" else None)}
 
     @property
     def signature(self) -> str:  # type: ignore[override]  # depends on the mode
@@ -96,7 +104,10 @@ class QR(MatrixOp):
         """Factor one matrix with SciPy."""
         (a,) = matrices
         require_finite(a)
-        first, *rest = linalg.qr(a, mode=self.mode, pivoting=self.pivoting, check_finite=False)
+        first, *rest = linalg.qr(
+            a, overwrite_a=self.overwrite_a and a.flags.writeable, mode=self.mode, pivoting=self.pivoting,
+            check_finite=False,
+        )  # fmt: skip
         return (*first, *rest) if self.mode == "raw" else (first, *rest)
 
     def of_stacks(self, *stacks: np.ndarray) -> tuple[np.ndarray, ...] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -59,11 +60,16 @@ class SVD(MatrixOp):
         Whether U and Vh are returned.
     on_error
         What becomes of matrices with elements that are not finite, or for which LAPACK does not converge.
+    overwrite_a
+        Whether the matrix is overwritten, which rewriting decides.
     """
 
     full_matrices: bool = True
     compute_uv: bool = True
     on_error: str = "nan"
+    overwrite_a: bool = False
+
+    overwritable = MappingProxyType({"overwrite_a": (0, None)})
 
     check_finite = True
 

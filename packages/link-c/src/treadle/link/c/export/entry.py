@@ -181,7 +181,10 @@ class ExportAssembly(Assembly):
         lines = [f"  tr_var v[{max(1, count)}];"]
         if self._on_heap():
             lines = [f"  tr_var *v = malloc({count} * sizeof *v);", f"  if (!v) {{ {no_memory}return TR_MEMORY; }}"]
-        return [*lines, f"  for (int i = 0; i < {count}; i++) {{ v[i].own = v[i].dst = 0; v[i].arena = arena; }}"]
+        return [
+            *lines,
+            f"  for (int i = 0; i < {count}; i++) {{ v[i].own = v[i].dst = 0; v[i].fixed = 0; v[i].arena = arena; }}",
+        ]
 
     def _releases(self, drop: str) -> list[str]:
         """Return the statements that free the arrays and release the arena."""

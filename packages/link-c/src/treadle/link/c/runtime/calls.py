@@ -15,6 +15,7 @@ static int tr_enter(tr_var *v, uintptr_t object, uintptr_t type, uintptr_t descr
   uintptr_t bits;
   if (x->type != type || x->descr != descr || x->nd != nd) return TR_CHECK;
   v->p = x->data;
+  v->fixed = !(x->flags & TR_WRITEABLE);
   bits = (uintptr_t)v->p;
   for (int d = 0; d < nd; d++) {
     v->n[d] = x->dims[d];
@@ -55,7 +56,7 @@ static int64_t tr_perform(const tr_program *g, tr_arena *arena, const uintptr_t 
   tr_var local[large ? 1 : count + 1], *v = large ? malloc((size_t)count * sizeof *v) : local;
   int64_t r = TR_CHECK;
   if (!v) return TR_MEMORY;
-  for (int64_t i = 0; i < count; i++) {{ v[i].own = v[i].dst = 0; v[i].arena = arena; }}
+  for (int64_t i = 0; i < count; i++) {{ v[i].own = v[i].dst = 0; v[i].fixed = 0; v[i].arena = arena; }}
   for (int64_t k = 0; k < inputs + g->constants; k++) {{
     const tr_given *x = g->given + k;
     const uintptr_t object = k < inputs ? a[k] : constants[k - inputs];

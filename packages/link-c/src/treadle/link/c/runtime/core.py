@@ -6,9 +6,12 @@ from treadle.link.c.conventions.convention import FIXED, LARGE, LINE, Status
 
 CODES = "".join(f"#define TR_{status.name} {status}\n" for status in Status if status)
 CODES += f"#define TR_WATCH {FIXED.index('watch')}\n#define TR_LARGE {LARGE}\n"
+# NumPy's flag of arrays that may be written.
+CODES += "#define TR_WRITEABLE 0x400\n"
 
 # p: first element; own: block to free, of so many bytes (room); dst: memory of the caller for a result of lengths dn;
-# n, s: lengths and strides in bytes (0 where the length is 1); cell: storage of a result of rank 0.
+# fixed: whether it is an argument that is read-only; n, s: lengths and strides in bytes (0 where the length is 1);
+# cell: storage of a result of rank 0.
 # An arena belongs to one running call: its spare blocks, and counts of what it did.
 TYPES = """\
 typedef struct {
@@ -17,13 +20,13 @@ typedef struct {
   struct { void *p; int64_t room; } spare[TR_SPARES];
 } tr_arena;
 typedef struct {
-  char *p; void *own; int64_t room; char *dst; const int64_t *dn; tr_arena *arena;
+  char *p; void *own; int64_t room; char *dst; const int64_t *dn; tr_arena *arena; int fixed;
   int64_t n[TR_ND], s[TR_ND]; int64_t cell[2];
 } tr_var;
 /* The start of a NumPy array object: its public layout. */
 typedef struct {
   char before[TR_TYPE_AT]; uintptr_t type; char head[TR_HEAD - TR_TYPE_AT - sizeof(uintptr_t)];
-  char *data; int nd; int64_t *dims, *strides; void *base; uintptr_t descr;
+  char *data; int nd; int64_t *dims, *strides; void *base; uintptr_t descr; int flags;
 } tr_object;
 typedef int (*tr_kernel)(int64_t n, char *const *p, const int64_t *s);
 /* Where an argument or constant goes, and what it must be like; lengths that are not known are -1. */
@@ -132,11 +135,10 @@ static void tr_release(tr_var *v) {
     "tr_free": """\
 static inline void tr_free(tr_var *v) { if (v->own) tr_release(v); }
 """,
-    # A result of these lengths takes the block of an operand that nothing needs after, if it fills one.
-    "tr_overwrite": """\
-static int tr_overwrite(tr_var *o, tr_var *x, int nd, int64_t size) {
+    # Whether a result of these lengths could be in the memory of an operand, and is not to be in the caller's.
+    "tr_fits": """\
+static int tr_fits(const tr_var *o, const tr_var *x, int nd, int64_t size) {
   int64_t step = size;
-  if (!x->own || x->p != (char *)x->own) return 0;
   for (int d = nd - 1; d >= 0; d--) {
     if (x->n[d] != o->n[d] || (x->n[d] != 1 && x->s[d] != step)) return 0;
     step *= x->n[d];
@@ -146,11 +148,30 @@ static int tr_overwrite(tr_var *o, tr_var *x, int nd, int64_t size) {
     for (int d = 0; d < nd; d++) fits = fits && o->dn[d] == o->n[d];
     if (fits) return 0;
   }
+  return 1;
+}
+""",
+    # A result of these lengths takes the block of an operand that nothing needs after, if it fills one.
+    "tr_overwrite": """\
+static int tr_overwrite(tr_var *o, tr_var *x, int nd, int64_t size) {
+  if (!x->own || x->p != (char *)x->own || !tr_fits(o, x, nd, size)) return 0;
   for (int d = 0; d < nd; d++) o->s[d] = x->s[d];
   o->p = x->p;
   o->own = x->own;
   o->room = x->room;
   x->own = 0;
+  x->arena->overwritten++;
+  return 1;
+}
+""",
+    # The same for an operand that may be overwritten whoever owns its memory, such as an argument; `fixed` if it must
+    # not be after all.
+    "tr_overlay": """\
+static int tr_overlay(tr_var *o, tr_var *x, int nd, int64_t size, int fixed) {
+  if (tr_overwrite(o, x, nd, size)) return 1;
+  if (fixed || !tr_fits(o, x, nd, size)) return 0;
+  for (int d = 0; d < nd; d++) o->s[d] = x->s[d];
+  o->p = x->p;
   x->arena->overwritten++;
   return 1;
 }

@@ -16,6 +16,7 @@ from treadle.kernels import (
     Site,
     Specialised,
     Status,
+    overwritten_inputs,
     stored_type,
 )
 from treadle.link.c.capsules import ExternalPointer
@@ -94,14 +95,28 @@ class CSite(Site):
         kind, rank = CTYPES[dtype], len(lengths)
         for d, n in enumerate(lengths):
             self.unit.line(f"v[{at}].n[{d}] = {n};")
-        taken = "" if over is None else f"tr_overwrite(v + {at}, v + {over}, {rank}, {kind.size}) ? 0 : "
+        taken = ""
+        if over is not None:
+            bases = self.unit.bases(at)
+            how, end = ("tr_overlay", f", {self._fixed(over)}") if over in bases else ("tr_overwrite", "")
+            taken = f"{how}(v + {at}, v + {over}, {rank}, {kind.size}{end}) ? 0 : "
         self.unit.call(f"{taken}tr_alloc(v + {at}, {rank}, {kind.size})")
         return self._given(at, kind, dtype, rank)
 
     def spare(self, x: Variable) -> Length:
-        """Return 1 where an operand has a block that nothing needs after."""
+        """Return 1 where an operand has a block that nothing needs after, or may be overwritten whoever owns it."""
         at = self.unit.slot(x)
+        if self._is_overwritten(x):
+            return Length(f"!({self._fixed(at)})")
         return Length(f"(v[{at}].own != 0)") if self._is_dying(x) else Length("0")
+
+    def _is_overwritten(self, x: Variable) -> bool:
+        """Whether the op says that it overwrites an operand, which rewriting allows."""
+        return self.node.inputs.count(x) == 1 and self.node.inputs.index(x) in overwritten_inputs(self.node)
+
+    def _fixed(self, at: int) -> str:
+        """Return the condition that an array is, or shows, an argument that is read-only."""
+        return " || ".join(f"v[{k}].fixed" for k in sorted({at, *self.unit.bases(at)}))
 
     def _is_dying(self, x: Variable) -> bool:
         return self.node.inputs.count(x) == 1 and self.unit.dying(x, self.node.inputs)
@@ -109,7 +124,9 @@ class CSite(Site):
     def output_over(self, out: Variable, lengths: Sequence[Length | int], x: Variable) -> tuple[Given, Length]:
         """Return a result, in the block of an operand if that is as large and nothing needs it after."""
         at = self.unit.slot(x)
-        if not self._is_dying(x):
+        if self._is_overwritten(x):
+            self.unit.views(out, x)
+        elif not self._is_dying(x):
             return self.output(out, lengths), Length("0")
         over = self.unit.owns(out)
         return self._made(over, out.type.dtype, lengths, at), Length(f"(v[{over}].p == v[{at}].p)")  # type: ignore[attr-defined]  # a tensor

@@ -28,6 +28,8 @@ _SMALL = 2048
 _FAST, _WITH_KEYWORDS = 0x80, 0x02
 # The most lengths that an array has.
 _MOST_DIMS = 64
+# The flag of arrays that may be written to (``NPY_ARRAY_WRITEABLE``).
+_WRITEABLE = 0x0400
 
 # Words of a program's table, behind the routines: what is called in the place of the program where it cannot go on (0:
 # the status is returned), whether the first result is returned instead of the list of all, NumPy's function and type of
@@ -60,6 +62,9 @@ def entered(x, type, descr, ndim, shift, place):  # i8 i8 i8 i8 i8 i8
         words[1 + d] = n
         words[1 + ndim + d] = stride >> shift
     return bits & (min(1 << shift, 8) - 1)
+
+def is_read_only(x):  # i8
+    return as_i4(x)[{2 * _HEAD + 12}] & {_WRITEABLE} == 0
 
 def made_number(table, descr, place, size):  # i8 i8 i8 i8
     # Returns an array of rank 0; 0 if memory runs out.

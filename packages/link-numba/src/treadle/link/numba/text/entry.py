@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from treadle.graph import FunctionGraph, HasInnerGraph
+from treadle.graph import FunctionGraph, HasInnerGraph, memory_roots, roots_of
+from treadle.kernels import overwritten_inputs
 from treadle.link.numba.dtypes import STORAGES
 from treadle.link.numba.routines.externals import FIXED_WORDS
 from treadle.link.numba.routines.objects import SINGLE, TYPE, dtype_word
@@ -101,6 +102,7 @@ def entry(fgraph: FunctionGraph, perform: Unit) -> Unit:
     inputs, outputs = [v.type for v in tensors(fgraph.inputs)], [v.type for v in tensors(fgraph.outputs)]
     starts = words_of(inputs)
     ends = result_words(outputs, starts[-1])
+    overwritten = _overwritten(fgraph)
     lines = [
         "if count < 0:",
         f"    return {perform.name}(self, args)",
@@ -120,6 +122,8 @@ def entry(fgraph: FunctionGraph, perform: Unit) -> Unit:
         if known:
             # What is not an array has not been read.
             checks.append(f"wrong = wrong | i8(wrong == 0 and ({' or '.join(known)}))")
+        if i in overwritten:
+            checks.append(f"wrong = wrong | i8(wrong == 0 and is_read_only(x[{i}]))")
     run = [f"status = {perform.name}(table, place)"]
     if _has_arrays(fgraph):
         run = ["state = python_PyEval_SaveThread_n(0)", *run, "python_PyEval_RestoreThread_w(state)"]
@@ -135,6 +139,14 @@ def entry(fgraph: FunctionGraph, perform: Unit) -> Unit:
     lines.append(f"return listed(place_i8(made), {len(outputs)})")
     params = [("self", "i8"), ("args", "i8"), ("count", "i8"), ("names", "i8")]
     return make_kernel("run", params, lines, (perform, *LIBRARY.used_by("\n".join(lines))))
+
+
+def _overwritten(fgraph: FunctionGraph) -> frozenset[int]:
+    """Return the positions of a graph's inputs that nodes of it may overwrite."""
+    order = fgraph.toposort()
+    roots = memory_roots(order)
+    memory = {root for node in order for i in overwritten_inputs(node) for root in roots_of(node.inputs[i], roots)}
+    return frozenset(i for i, x in enumerate(fgraph.inputs) if x in memory)
 
 
 def _has_arrays(fgraph: FunctionGraph) -> bool:

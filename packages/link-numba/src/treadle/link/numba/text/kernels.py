@@ -17,13 +17,15 @@ from treadle.kernels import (
     memory_code,
     numba_lines,
     numba_name,
+    overwritten_inputs,
     value_code,
     value_kind,
 )
 from treadle.link.numba.dtypes import STORAGES
+from treadle.link.numba.status import MEMORY
 from treadle.link.numba.text.library import LIBRARY
 from treadle.link.numba.text.unit import Unit, make_kernel
-from treadle.link.numba.text.values import ArrayValue, ScalarValue
+from treadle.link.numba.text.values import ArrayValue, ScalarValue, product
 
 if TYPE_CHECKING:
     from treadle.graph import Apply, Variable
@@ -61,6 +63,8 @@ class NumbaSite(Site):
         self.node = node
         self.writer = writer
         self._numbers: list[tuple[Variable, ArrayValue]] = []
+        # Names of lengths by others that are equal to them.
+        self._equal: dict[str, str] = {}
 
     @staticmethod
     def _given(value: ArrayValue) -> Given:
@@ -109,6 +113,49 @@ class NumbaSite(Site):
         value = self.writer.allocate(["1"], self.writer.storage(out))
         self._numbers.append((out, value))
         return self._given(value)
+
+    def _is_overwritten(self, x: Variable) -> bool:
+        """Whether the op says that it overwrites an operand, which rewriting allows."""
+        return self.node.inputs.count(x) == 1 and self.node.inputs.index(x) in overwritten_inputs(self.node)
+
+    def spare(self, x: Variable) -> Length:
+        """Return 1 where an operand fills a buffer that nothing needs after, or may be overwritten wherever it is."""
+        if self._is_overwritten(x):
+            return Length("1")
+        return Length(str(int(self.node.inputs.count(x) == 1 and self.writer.may_overwrite(x))))
+
+    def output_over(self, out: Variable, lengths: Sequence[Length | int], x: Variable) -> tuple[Given, Length]:
+        """Return a result, in the memory of an operand of its shape in C order that may be overwritten."""
+        writer, value = self.writer, self.writer.array(x)
+        dims = [writer.let(str(n), "n") for n in lengths]
+        if out not in writer.places and self._is_overwritten(x):
+            return self._chosen(out, writer.known_dims(out, dims), value)
+        known = [self._equal.get(n, n) for n in dims] == [self._equal.get(n, n) for n in value.dims]
+        if out in writer.places or not known or self.node.inputs.count(x) != 1 or not writer.may_overwrite(x):
+            return self.output(out, lengths), Length("0")
+        writer.bind(out, value)
+        return self._given(value), Length("1")
+
+    def _chosen(self, out: Variable, dims: Sequence[str], value: ArrayValue) -> tuple[Given, Length]:
+        """Return a result in an operand's memory, where its shape is that and it lies in C order, or in a buffer."""
+        writer, strides = self.writer, self.writer.packed_strides(dims)
+        conditions = [f"{n} == {m}" for n, m in zip(dims, value.dims, strict=True) if n != m]
+        conditions += [f"({n} == 1 or {s} == {t})" for n, s, t in zip(dims, value.strides, strides, strict=True)]
+        taken = writer.let(f"1 if {' and '.join(conditions)} else 0", "taken")
+        slot = writer.scratch(1)
+        size = writer.let(f"{product([*dims, str(value.storage.itemsize)])} * (1 - {taken})", "size")
+        fresh = writer.let(f"new(frame, {slot}, {size})")
+        writer.stop_if(f"{fresh} == 0", MEMORY)
+        address = writer.let(f"{value.address} if {taken} == 1 else {fresh}")
+        slots = (slot, *value.slots)
+        made = ArrayValue(address, tuple(dims), strides, value.storage, slots, packed=True, certain=False)
+        writer.bind(out, made)
+        return self._given(made), Length(taken)
+
+    def same(self, first: Length, second: Length | int) -> None:
+        """Write that the node fails where two lengths differ, and remember that they do not."""
+        super().same(first, second)
+        self._equal[str(first)] = self._equal.get(str(second), str(second))
 
     def room(self, dtype: str, count: Length | int) -> Given:
         """Return working memory."""

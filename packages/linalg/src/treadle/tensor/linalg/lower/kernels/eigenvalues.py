@@ -45,6 +45,21 @@ def hermitian_diagonalised(
 
 
 @kernel(inline=True)
+def hermitian_eigenvalues_found(
+    m: int, a: Pointer[T], ld_a: int, t_a: int, w: Pointer[R], work: Pointer[T], n_work: int, rwork: Pointer[R],
+    n_rwork: int, iwork: Pointer[int32], n_iwork: int, *, lower: bool,
+) -> int:  # fmt: skip
+    """Write the eigenvalues alone, of the matrix as it lies: its transpose, of the other triangle, has the same."""
+    if t_a == 1:
+        return hermitian_diagonalised(
+            m, a, ld_a, w, work, n_work, rwork, n_rwork, iwork, n_iwork, vectors=False, lower=lower
+        )
+    return hermitian_diagonalised(
+        m, a, ld_a, w, work, n_work, rwork, n_rwork, iwork, n_iwork, vectors=False, lower=not lower
+    )
+
+
+@kernel(inline=True)
 def eigenvalues_of_eights(m: int, a: Pointer[T], w: Pointer[T], *, lower: bool) -> int:
     """Write the eigenvalues of eight at once."""
     return eights_diagonalised(m, a, w, a, vectors=False, lower=lower)
@@ -68,14 +83,17 @@ def of_hermitian(op: Eigh | Eigvalsh, node: TensorNode, site: Site) -> None:
     if vectors:
         stack = Stack(op, node, site, {"x": Operand("columns", into="a", half=half)}, {"w": "rows", "a": "columns"})
     else:
-        stack = Stack(op, node, site, {"a": Operand("columns", writes=True, half=half)}, {"w": "rows"})
+        stack = Stack(op, node, site, {"a": Operand("either", writes=True, half=half)}, {"w": "rows"})
     is_complex_ = node.inputs[0].type.numpy_dtype.kind == "c"
     # As many integers as the routines' documentation says: each question is a kernel to compile.
     whole = stack.lengths["m"] * 5 + 3 if vectors else 1
     rooms = {"work": ("T", None), "rwork": ("R", None if is_complex_ else 0), "iwork": ("int32", whole)}
     body = eigenvectors_of_eights if vectors else eigenvalues_of_eights
     eights = Eights(body, {"lower": op.lower}, {"x": "a"} if vectors else {}, most=JACOBI, least=32)
-    stack.run(hermitian_diagonalised, rooms, finite=True, eights=eights, vectors=vectors, lower=op.lower)
+    if vectors:
+        stack.run(hermitian_diagonalised, rooms, finite=True, eights=eights, vectors=True, lower=op.lower)
+    else:
+        stack.run(hermitian_eigenvalues_found, rooms, finite=True, eights=eights, lower=op.lower)
 
 
 @kernel(inline=True)

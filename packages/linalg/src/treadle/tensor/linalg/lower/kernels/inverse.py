@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from treadle.kernels import TABLE, Site, kernel
 from treadle.kernels.blocks import copied
-from treadle.kernels.language import OK, Number, Pointer, int32, lapack
+from treadle.kernels.language import OK, Number, Pointer, int32, lapack, local
 from treadle.tensor.linalg.inverses import MatrixInverse
 from treadle.tensor.linalg.lower.kernels.eights import eights_inverted
 from treadle.tensor.linalg.lower.kernels.linear_systems import small_system_solved
@@ -23,18 +23,17 @@ T = TypeVar("T", bound=Number)
 
 
 @kernel(inline=True)
-def inverted(
-    m: int, a: Pointer[T], ld_a: int, x: Pointer[T], ld_x: int, pivots: Pointer[int32], work: Pointer[T], n_work: int,
-) -> int:  # fmt: skip
+def inverted(m: int, x: Pointer[T], ld_x: int, pivots: Pointer[int32], work: Pointer[T], n_work: int) -> int:
     """Solve for the identity, or by the factors; the inverse of the transpose is the transpose of the inverse."""
     if m <= SMALL:
         if n_work < 0:
             return OK
-        identity(x, m, ld_x)
-        return small_system_solved(m, m, a, ld_a, x, ld_x)
-    if n_work > 0:
+        a = local(T, SMALL * SMALL)
         for i in range(m):
-            copied(a + i * ld_a, x + i * ld_x, m)
+            copied(x + i * ld_x, a + i * m, m)
+        identity(x, m, ld_x)
+        return small_system_solved(m, m, a, m, x, ld_x)
+    if n_work > 0:
         info = lapack.getrf(m, m, x, ld_x, pivots)
         if info != 0:
             return info
@@ -43,7 +42,7 @@ def inverted(
 
 @TABLE.register(MatrixInverse)
 def matrix_inverse(op: MatrixInverse, node: TensorNode, site: Site) -> None:
-    """Solve for the identity with a copy, or invert in the memory of the result."""
-    stack = Stack(op, node, site, {"a": Operand(writes=True)}, {"x": "rows"})
+    """Invert in the memory of the result."""
+    stack = Stack(op, node, site, {"a": Operand(into="x")}, {"x": "rows"})
     rooms = {"pivots": ("int32", stack.lengths["m"]), "work": ("T", None)}
     stack.run(inverted, rooms, eights=Eights(eights_inverted))

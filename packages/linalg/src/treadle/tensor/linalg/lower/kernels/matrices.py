@@ -97,6 +97,30 @@ def either_copy_size(rows: int, columns: int, by_row: int, by_column: int, stays
 
 
 @kernel
+def length_around(inner: int, n: int, stride: int) -> int:
+    """Return how far parts that lie apart reach, each as long as `inner`; 0 where they overlap, or `inner` is 0."""
+    step = -stride if stride < 0 else stride
+    if n <= 1 or inner == 0:
+        return inner
+    return n * step if step >= inner else 0
+
+
+@kernel
+def matrix_extent(rows: int, columns: int, by_row: int, by_column: int) -> int:
+    """Return how far a matrix reaches, 0 if its elements do not lie apart."""
+    return max(
+        length_around(length_around(1, columns, by_column), rows, by_row),
+        length_around(length_around(1, rows, by_row), columns, by_column),
+    )
+
+
+@kernel
+def if_positive(value: int, n: int) -> int:
+    """Return a value where a number is positive, otherwise 0."""
+    return value if n > 0 else 0
+
+
+@kernel
 def cleared_beside(x: Pointer[T], lines: int, length: int, by_line: int, half: int) -> int:
     """Set the side of a triangle that is not wanted to 0."""
     for i in range(lines):

@@ -27,6 +27,9 @@ from treadle.tensor.linalg.lower.kernels.matrices import (
     copy_size,
     either_copy_size,
     if_equal,
+    if_positive,
+    length_around,
+    matrix_extent,
     shortened,
     smaller,
 )
@@ -146,7 +149,7 @@ class Stack:
         for (name, operand), x, array, core in zip(operands.items(), node.inputs, arrays, input_cores, strict=True):
             self._parts[name] = part = Part(name, array, len(core), *self._matrix(core), operand)
             if operand.writes:
-                part.spare = self._spare(x, array)
+                part.spare = self._spare(x, array, part)
         takers = {operand.into: name for name, operand in operands.items() if operand.into}
         for (name, order), out, core in zip(results.items(), node.outputs, output_cores, strict=True):
             shape = [*self._counts, *map(self.length, core)]
@@ -206,12 +209,21 @@ class Stack:
         rows, columns = [Length("1")] * (2 - len(core)) + [self.length(dim) for dim in core]
         return rows, columns
 
-    def _spare(self, x: Variable, array: Given) -> Length:
+    def _spare(self, x: Variable, array: Given, part: Part) -> Length:
         """Return 1 where an operand's matrices may be overwritten, none of which stands for several of the stack."""
         spare = self.site.spare(x)
+        if spare.text == "0":
+            return spare
         for n, count in zip(array.shape, self._counts, strict=False):
-            if spare.text != "0" and n.text != count.text:
+            if n.text != count.text:
                 spare = self.site.compute(if_equal, spare, n, count)
+        if self.op.destroy_map:
+            # An argument or a view may be of any strides, such as 0.
+            by_row, by_column = [Length("0")] * (2 - part.core) + [*array.strides[self._batch :]]
+            extent = self.site.compute(matrix_extent, part.rows, part.columns, by_row, by_column)
+            for d in range(self._batch - 1, -1, -1):
+                extent = self.site.compute(length_around, extent, array.shape[d], array.strides[d])
+            spare = self.site.compute(if_positive, spare, extent)
         return spare
 
     # For rules
@@ -274,7 +286,8 @@ class Stack:
         for name in (p.name for p in body.declared()):
             if name in kinds:
                 lines += [f"{name} = local({kinds[name]}, 2)", f"{name}[0] = 1"]
-            arguments.append("ld" if name.startswith("ld_") else "-1" if name.startswith("n_") else name)
+            standing = {"ld_": "ld", "n_": "-1", "t_": "0"}
+            arguments.append(next((text for start, text in standing.items() if name.startswith(start)), name))
         arguments += [f"{name}={value!r}" for name, value in static.items()]
         lines += [f"{body.name}({', '.join(arguments)})", f"return max(int(real({room}[0])), 1)"]
         if not kinds[room].startswith(("f", "c")):

@@ -14,10 +14,11 @@ TAKES_COMPLEX = True
 
 @TABLE.register(DeepCopyOp)
 def deep_copy(op: DeepCopyOp, node: TensorNode, unit: Unit) -> None:
-    """Write a copy in C order."""
+    """Write a copy in C order, or hand over the block of an array that nothing needs after."""
     (x,) = node.inputs
     source, o, size = unit.slot(x), unit.owns(node.outputs[0]), ctype(x).size
-    unit.call(f"tr_copy(v + {o}, v + {source}, {x.type.ndim}, {size}, tr_move{size})")
+    copy = "tr_adopt" if unit.dying(x, node.inputs) else "tr_copy"
+    unit.call(f"{copy}(v + {o}, v + {source}, {x.type.ndim}, {size}, tr_move{size})")
 
 
 @TABLE.register(ViewOp)
