@@ -264,3 +264,14 @@ def test_short_rows_of_operands_that_are_cut_or_broadcast() -> None:
         ]
         for result, wanted in zip(compiled(v, w, s, t, 1j * v), expected, strict=True):
             np.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("target", ["uint8", "uint16", "uint32", "uint64"])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_negative_floats_wrap_around_wherever_they_stand(dtype: str, target: str, link: Any) -> None:
+    x = tt.TensorType(dtype, (None,))("x")
+    program = link([x], [tt.cast(x, target)])
+    expected = -5 % 2 ** (8 * np.dtype(target).itemsize)
+    for n in (1, 2, 3, 7, 8, 9, 17, 40):
+        assert {int(value) for value in program(np.full(n, -5, dtype))[0]} == {expected}
+        assert {int(value) for value in program(np.full(2 * n, -5, dtype)[::2])[0]} == {expected}

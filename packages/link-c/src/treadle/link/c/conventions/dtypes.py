@@ -85,4 +85,8 @@ def converted(source: str, target: str, value: str) -> str:
         # Round float64 only once, not by way of float32.
         name = "tr_f64_round_f16" if source in {"float64", "int32", "int64", "uint32", "uint64"} else "tr_f32_round_f16"
         return f"{name}({value})"
+    if CTYPES[source].kind == "f" and target in {"uint32", "uint64"}:
+        # C leaves negative numbers undefined, and instructions for vectors differ from those for one: as in NumPy, they
+        # wrap around.
+        return f"((uint32_t)(int64_t){value})" if target == "uint32" else f"tr_f64_to_u64({value})"
     return f"(({CTYPES[target].computed}){value})"

@@ -54,6 +54,9 @@ static inline uint16_t tr_f64_to_f16(double d) {
   return tr_f32_to_f16(x.f);
 }
 """,
+    "tr_f64_to_u64": """\
+static inline uint64_t tr_f64_to_u64(double d) { return d < 0 ? (uint64_t)(int64_t)d : (uint64_t)d; }
+""",
     "tr_f32_round_f16": """\
 static inline float tr_f32_round_f16(float f) { return tr_f16_to_f32(tr_f32_to_f16(f)); }
 """,
