@@ -446,7 +446,8 @@ def test_read_only_argument_is_copied_where_it_would_be_overwritten(link: Link) 
     a, b = tt.dmatrix("a"), tt.dmatrix("b")
     x = np.eye(20) * 2
     x.flags.writeable = False
-    for view in (lambda v: v, lambda v: v.T, lambda v: v[::-1, ::-1]):
+    views: list[Callable[[Any], Any]] = [lambda v: v, lambda v: v.T, lambda v: v[::-1, ::-1]]
+    for view in views:
         program = link([a, b], [tt.linalg.Solve(overwrite_a=True)(view(a), b)])
         np.testing.assert_allclose(program(x, np.eye(20))[0], np.linalg.inv(view(x)))
         np.testing.assert_array_equal(x, np.eye(20) * 2)
