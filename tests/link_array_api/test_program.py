@@ -49,8 +49,8 @@ def test_a_model_with_its_gradient_has_the_virtual_machines_values(namespace: st
 
 # A family of each kind of rule; what the strict namespace lacks, float16 and special functions, is not in them.
 STRICT = {
-    "accumulation", "arithmetic", "broadcasting", "conditional", "diagonals", "dimshuffle", "indexing", "joining",
-    "loops", "product", "reduction", "searching", "shape", "sorting",
+    "accumulation", "arithmetic", "broadcasting", "conditional", "convolution", "diagonals", "dimshuffle", "indexing",
+    "joining", "loops", "lu", "matrix_functions", "product", "reduction", "searching", "shape", "sorting",
 }  # fmt: skip
 
 
@@ -67,6 +67,31 @@ def test_rules_use_what_the_standard_defines_alone(check: Check) -> None:
 def test_the_strict_namespace_keeps_the_contract(check: Check) -> None:
     check = Check(**{**{f: getattr(check, f) for f in Check.__slots__}, "without": (*check.without, "cast_float16")})
     run_check("array_api", check, {"array_api__namespace": "array_api_strict"}, may_refuse=())
+
+
+@pytest.mark.parametrize("namespace", NAMESPACES)
+def test_what_decomposes_needs_no_step_of_python(namespace: str) -> None:
+    a, b, pivots = tt.dtensor3("a"), tt.dtensor3("b"), tt.imatrix("pivots")
+    images, filters = tt.dtensor4("images"), tt.dtensor4("filters")
+    image = tt.conv2d(images, filters, padding=1, stride=2)
+    outputs = [
+        tt.linalg.expm(a), tt.linalg.signm(a), tt.linalg.sqrtm(a), tt.linalg.logm(a),
+        tt.linalg.lu_solve((a, pivots), b), tt.linalg.pivot_to_permutation(pivots), image,
+        *tt.grad((image**2).sum(), [images, filters]),
+        tt.grad(tt.linalg.expm(a).sum(), a),
+    ]  # fmt: skip
+    rng = np.random.default_rng(3)
+    values = [
+        rng.normal(size=(2, 3, 3)) / 3 + 2 * np.eye(3), rng.normal(size=(2, 3, 2)), np.array([[1, 2, 2], [2, 1, 2]]),
+        rng.normal(size=(2, 3, 6, 5)), rng.normal(size=(4, 3, 3, 2)),
+    ]  # fmt: skip
+    values[2] = values[2].astype("int32")
+    inputs = [a, b, pivots, images, filters]
+    expected = function(inputs, outputs, mode="VM")(*values)
+    with config.change_flags(array_api__namespace=namespace, on_python_step="raise"):
+        results = function(inputs, outputs, mode="ARRAY_API")(*values)
+    for result, wanted in zip(results, expected, strict=True):
+        np.testing.assert_allclose(result, wanted, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.usefixtures("strict")
