@@ -376,19 +376,20 @@ def not_finite(x: TensorVariable) -> TensorVariable:
 
 
 def settled(
-    op: MatrixOp, inputs: Sequence[Variable], results: Sequence[TensorVariable], failed: TensorVariable | None = None
-) -> list[Variable]:
+    op: MatrixOp, inputs: Sequence[Variable], results: Sequence[TensorVariable], failed: TensorVariable | None = None,
+    why: str = "",
+) -> list[Variable]:  # fmt: skip
     """Return the results of what an op decomposes into, with the static shapes that the op infers.
 
     `failed` says for each matrix whether it has none: there is NaN in its place, 0 in integers, or an error, as the
-    op's `on_error` says.
+    op's `on_error` says, which tells why.
     """
     settled_results: list[Variable] = []
     for result, kind in zip(results, op.infer(*(x.type for x in inputs)), strict=True):
         value = result
         if failed is not None and op.on_error == "raise":
-            msg = "a matrix has no result. Pass on_error='nan' to get NaN in its place."
-            value = CheckAndRaise(MatrixError, msg)(value, invert(failed))
+            advice = " Pass on_error='nan' to get NaN in its place." if "on_error" in vars(op) else ""
+            value = CheckAndRaise(MatrixError, f"{why}.{advice}")(value, invert(failed))
         elif failed is not None:
             nothing = np.full((), np.nan if value.type.numpy_dtype.kind in "fc" else 0, value.dtype)
             value = switch(shape_padright(failed, value.ndim - failed.ndim), nothing, value)

@@ -242,7 +242,7 @@ class CholeskySolve(MatrixOp):
         low, up = (factor, adjoint(factor)) if self.lower else (adjoint(factor), factor)
         x = SolveTriangular(False, False, False)(up, SolveTriangular(True, False, False)(low, b))
         failed = not_finite(tril(low)) | not_finite(b) if self.check_finite else None
-        return settled(self, inputs, [x], failed)
+        return settled(self, inputs, [x], failed, "a factor or right side has NaN or infinities")
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]

@@ -298,7 +298,9 @@ class LUSolve(MatrixOp):
             x = take_along_axis(ones(turned, other(turned, b)), order, -2)
         else:
             x = other(factor, ones(factor, take_along_axis(b, order, -2)))
-        return settled(self, inputs, [x], failed)
+        return settled(
+            self, inputs, [x], failed, "a matrix is singular, or has NaN or infinities, or its pivots are no rows"
+        )
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that pivots are not differentiable."""
@@ -370,7 +372,7 @@ class PivotToPermutations(MatrixOp):
             return switch(eq(places, at), there, switch(eq(places, other), here, order))
 
         order = fori_loop(0, n, exchanged, broadcast_to(places, lengths(pivots)))
-        return settled(self, inputs, [order], _misplaced(pivots))
+        return settled(self, inputs, [order], _misplaced(pivots), "pivots run from 0 to the last row")
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that nothing flows back."""

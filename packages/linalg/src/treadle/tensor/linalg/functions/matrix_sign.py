@@ -103,7 +103,8 @@ class MatrixSign(MatrixOp):
         start = constant(0, dtype="int64"), a, zeros_like(wrong), wrong | is_empty
         _, z, close, done = while_loop(goes_on, step, start)
         has_sign = (close & done & invert(wrong)) | is_empty
-        return settled(self, inputs, [z], invert(has_sign[..., 0, 0]))
+        why = "an eigenvalue of a matrix is on the imaginary axis, or too close to it, or it has NaN or infinities"
+        return settled(self, inputs, [z], invert(has_sign[..., 0, 0]), why)
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]

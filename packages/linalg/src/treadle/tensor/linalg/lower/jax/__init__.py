@@ -2,13 +2,10 @@
 
 from treadle.tensor.linalg.lower.jax import (
     cholesky,
-    determinants,
     eigenvalues,
-    inverse,
     linear_systems,
     lu,
     matrix_equations,
-    matrix_functions,
     qr,
     schur,
     svd,
@@ -16,6 +13,6 @@ from treadle.tensor.linalg.lower.jax import (
 )
 
 __all__ = [
-    "cholesky", "determinants", "eigenvalues", "inverse", "linear_systems", "lu", "matrix_equations",
-    "matrix_functions", "qr", "schur", "svd", "triangular",
+    "cholesky", "eigenvalues", "linear_systems", "lu", "matrix_equations",
+    "qr", "schur", "svd", "triangular",
 ]  # fmt: skip

@@ -28,17 +28,3 @@ def lu_solved(factor: jax.Array, permutation: jax.Array, b: jax.Array, trans: in
         left, x, left_side=True, lower=True, unit_diagonal=True, transpose_a=True, conjugate_a=is_conjugate
     )
     return jnp.take_along_axis(x, jnp.argsort(order, axis=-1)[..., None], axis=-2)
-
-
-def sign_and_size(a: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Return signs of determinants, logarithms of their absolute values, and the products of pivots themselves."""
-    factor, pivots, _ = lax.linalg.lu(a)
-    entries = jnp.diagonal(factor, axis1=-2, axis2=-1)
-    size = jnp.abs(entries)
-    swaps = (pivots != jnp.arange(a.shape[-1], dtype=pivots.dtype)).sum(-1)
-    parity = (1 - 2 * (swaps % 2)).astype(a.dtype)
-    if jnp.iscomplexobj(a):
-        units = entries / jnp.where(size == 0, 1, size).astype(a.dtype)
-    else:
-        units = jnp.where(entries == 0, 0, jnp.where(entries < 0, -1, 1)).astype(a.dtype)
-    return parity * units.prod(-1), jnp.log(size).sum(-1), parity * entries.prod(-1)
