@@ -371,6 +371,8 @@ class _Printer:
             return f"({left} {'/' if name == 'quotient' else '%'} {right})"
         if name == "address":
             return f"(int64_t){arguments}"
+        if name == "fused_number":
+            return f"tr_k_fused_{SHORT[x.kind]}({arguments})"
         if name.startswith("special_"):
             return f"tr_{name}_{SHORT[x.kind]}({arguments})"
         single = "f" if x.kind in {"float32", "complex64"} else ""

@@ -180,6 +180,15 @@ VECTORS: Mapping[str, str] = MappingProxyType(
             )
             for size in (1, 2, 4, 8)
         },
+        # Products and sums of numbers, rounded once where that is one instruction.
+        **{
+            f"tr_k_fused_{short}": (
+                f"static inline __attribute__((always_inline)) {real} "
+                f"tr_k_fused_{short}({real} a, {real} b, {real} c) {{\n#ifdef __FP_FAST_FMA\n"
+                f"  return __builtin_fma{single}(a, b, c);\n#else\n  return a * b + c;\n#endif\n}}\n"
+            )
+            for short, real, single in (("f64", "double", ""), ("f32", "float", "f"))
+        },
         # What a kernel of fused vectors is compiled with: gcc has these for whole functions only.
         "tr_k_contracting tr_k_contract": (
             "#ifdef __clang__\n#define tr_k_contracting\n"

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _REAL_FUNCTIONS = {
     getattr(language, name): (name, count)
     for count, names in (
-        (1, "sqrt floor ceil trunc rint exp expm1 log log1p log2 sin cos tan tanh atan"),
+        (1, "sqrt floor ceil trunc rint exp expm1 log log1p log2 sin cos tan tanh atan lgamma"),
         (2, "power hypot atan2 copysign"),
     )
     for name in names.split()
@@ -131,6 +131,9 @@ class Calls(Expressions):
 
     def _of_vectors(self, node: ast.Call, called: Any, arguments: list[Expression]) -> Expression | None:
         kinds = [a.kind for a in arguments]
+        if called is language.fused and len(kinds) == 3 and not any(map(is_vector, kinds)):
+            numbers = self._common(node, arguments)
+            return Apply(numbers[0].kind, "fused_number", numbers) if numbers[0].kind in FLOATS else None
         of_eights = function_of_eights(called, arguments, lambda values: self._common(node, values))
         if of_eights is not None:
             return of_eights

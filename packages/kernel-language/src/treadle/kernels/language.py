@@ -7,6 +7,7 @@ which compiled kernels are compared.
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Callable, Iterator, Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -343,10 +344,9 @@ def filled(kind: object, value: object) -> np.ndarray:
     return result
 
 
-def fused(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """Return ``a * b + c`` of vectors, rounded once where the machine has an instruction for it."""
-    result: np.ndarray = a * b + c
-    return result
+def fused(a: Any, b: Any, c: Any) -> Any:
+    """Return ``a * b + c`` of numbers or vectors, rounded once where the machine has an instruction for it."""
+    return a * b + c
 
 
 def first(v: np.ndarray, count: int) -> np.ndarray:
@@ -446,6 +446,11 @@ def compose(re: Any, im: Any) -> Any:
 def isnan(x: Any) -> bool:
     """Whether a number is NaN."""
     return bool(x != x)
+
+
+def lgamma(x: Any) -> Any:
+    """Return the logarithm of the absolute value of the gamma function, by the C library."""
+    return _numpy().asarray(x).dtype.type(math.lgamma(x))
 
 
 def copysign(x: Any, sign: Any) -> Any:

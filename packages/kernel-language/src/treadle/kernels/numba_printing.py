@@ -240,6 +240,8 @@ def _function(x: Apply) -> str:
     name, code = x.function, value_code(x.kind)
     if name in {"min", "max", "quotient", "remainder"}:
         return name
+    if name == "fused_number":
+        return "fused"
     if name == "address":
         return f"place_{memory_code(x.arguments[0].kind[1:])}"
     if name == "bits":

@@ -62,7 +62,7 @@ from treadle.tensor.indexing.expressions import (
 from treadle.tensor.indexing.indexing import *  # noqa: F403 - the family's ops and functions
 from treadle.tensor.lazy import MODULES, NAMES, hint
 from treadle.tensor.lengths.differences import constant_difference
-from treadle.tensor.linking.scalar_table import ALL_KINDS, SCALAR_KERNELS, ScalarTable
+from treadle.tensor.linking.scalar_table import ALL_KINDS, BLOCK_KERNELS, SCALAR_KERNELS, ScalarTable
 from treadle.tensor.reductions import moments as _moments
 from treadle.tensor.reductions import reduction as _reduction
 from treadle.tensor.reductions.moments import *  # noqa: F403 - the family's functions
@@ -269,8 +269,8 @@ if TYPE_CHECKING:  # written by `./dev pages`
     from treadle.tensor.types.none_and_slices import *  # noqa: F403
 
 __all__ = [
-    "ALL_KINDS", "CONVERTERS", "DTYPES", "FAMILIES", "SCALAR_KERNELS", "SCALAR_OPS", "ArgumentError", "At",
-    "AxisError", "Composite", "ConflictingAssumptionsError", "Constant", "DisconnectedInputError", "DtypeError",
+    "ALL_KINDS", "BLOCK_KERNELS", "CONVERTERS", "DTYPES", "FAMILIES", "SCALAR_KERNELS", "SCALAR_OPS", "ArgumentError",
+    "At", "AxisError", "Composite", "ConflictingAssumptionsError", "Constant", "DisconnectedInputError", "DtypeError",
     "Elemwise", "Entry", "Gather", "GradientError", "IndexingError", "MaskedArrayError", "MatrixError",
     "MatrixShapeError", "MissingValueError", "NotScalarConstantError", "NullTypeGradError", "NumpyFunctionError",
     "Operators", "Positions", "ScalarOp", "ScalarTable", "ShapeError", "Span", "Step", "Symbolic",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from treadle.kernels import Kernel, value_code
 from treadle.link.numba.dtypes import STORAGES, converted
 from treadle.link.numba.text.kernels import UNITS
-from treadle.tensor import SCALAR_KERNELS, ScalarOp, ScalarTable, Step
+from treadle.tensor import BLOCK_KERNELS, SCALAR_KERNELS, ScalarOp, ScalarTable, Step
 
 # Python expressions: {0} {1} {2} are the operands, {t} is the code of the dtype computed with (f8), and libm_exp_{t} is
 # a function of libm.
@@ -31,9 +31,16 @@ def takes(scalar_op: ScalarOp, loops: Sequence[str]) -> bool:
     return lead in STORAGES and SCALARS.find(scalar_op, STORAGES[lead].kind) is not None
 
 
-def step_text(step: Step, operands: Sequence[tuple[str, str]]) -> str:
-    """Return the expression of a step; each operand is a variable or a number, with its dtype."""
+def step_text(step: Step, operands: Sequence[tuple[str, str]], *, many: bool = False) -> str:
+    """Return the expression of a step; each operand is a variable or a number, with its dtype.
+
+    With `many`, it is a statement's and one of a loop's, which `treadle.link.numba.text.loops.steps` writes.
+    """
     scalar_op, loops, out = step.scalar_op, step.loops, step.out
+    block = BLOCK_KERNELS.find(scalar_op, "f") if many and loops[0] == out in {"float32", "float64"} else None
+    if block is not None:
+        unit = UNITS.get(block.specialised([("int64", 0), (out, -1), (out, -1)], {}))
+        return f"in_blocks_{STORAGES[out].code}({unit.name}, {operands[0][0]})"
     args = [converted(text, dtype, loop) for (text, dtype), loop in zip(operands, loops, strict=True)]
     if scalar_op.name.startswith("cast_"):
         return converted(args[0], loops[0], out)

@@ -156,3 +156,5 @@ class ScalarTable(Generic[E]):
 
 # Kernels that compute scalar ops on all compiling backends.
 SCALAR_KERNELS: ScalarTable[Kernel] = ScalarTable("kernels", "treadle.tensor.lower_kernels")
+# Kernels (n, x, o) that compute scalar ops of one operand for many numbers at once, quicker than one by one.
+BLOCK_KERNELS: ScalarTable[Kernel] = ScalarTable("kernels", "treadle.tensor.lower_kernels")

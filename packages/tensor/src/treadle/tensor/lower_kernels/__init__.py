@@ -3,6 +3,16 @@
 from treadle.tensor.lower_kernels.elementwise import complex_numbers
 from treadle.tensor.lower_kernels.indexing import searching
 from treadle.tensor.lower_kernels.sorting import sorting
-from treadle.tensor.lower_kernels.special_functions import compiled, hypergeometric, polygamma, tail_moments
+from treadle.tensor.lower_kernels.special_functions import (
+    compiled,
+    gamma_blocks,
+    hypergeometric,
+    inverse_error_blocks,
+    polygamma,
+    tail_moments,
+)
 
-__all__ = ["compiled", "complex_numbers", "hypergeometric", "polygamma", "searching", "sorting", "tail_moments"]
+__all__ = [
+    "compiled", "complex_numbers", "gamma_blocks", "hypergeometric", "inverse_error_blocks", "polygamma", "searching",
+    "sorting", "tail_moments",
+]  # fmt: skip

@@ -13,12 +13,6 @@ from treadle.link.c.conventions.special import special_function
 from treadle.link.c.runtime.additions import HELPERS
 from treadle.link.c.runtime.calls import CALLS
 from treadle.link.c.runtime.core import CORE
-from treadle.link.c.runtime.functions.gamma_functions import GAMMA_BLOCKS, GAMMA_FUNCTIONS, gamma_block
-from treadle.link.c.runtime.functions.inverse_error_functions import (
-    INVERSE_ERROR_BLOCKS,
-    INVERSE_ERROR_FUNCTIONS,
-    inverse_error_block,
-)
 from treadle.link.c.runtime.functions.scalars import scalar_helpers
 from treadle.link.c.runtime.indexing import INDEXING, adding, adding_points, placing
 from treadle.link.c.runtime.kernels import KERNELS
@@ -32,7 +26,14 @@ from treadle.link.c.runtime.reductions.reduction import DRIVER, KINDS, arg_reduc
 from treadle.link.c.runtime.shapes import SHAPES
 from treadle.link.c.runtime.threads import shared_among_threads
 from treadle.link.c.runtime.user import USERS
-from treadle.link.c.runtime.vectors import BLOCK_FUNCTIONS, VECTOR_TYPES, block_function, shifted_exponentials
+from treadle.link.c.runtime.vectors import (
+    BLOCK_FUNCTIONS,
+    KERNEL_BLOCKS,
+    VECTOR_TYPES,
+    block_function,
+    kernel_block,
+    shifted_exponentials,
+)
 
 _NAME = re.compile(r"\btr_\w+")
 # Variables of programs with addresses that are passed when these are loaded: what reads them is not linked.
@@ -54,7 +55,7 @@ class Library:
 
     def __init__(self, simd: Container[str], portable: bool = False, threads: int = 0) -> None:
         texts: dict[str, str] = {
-            **CORE, **CALLS, **GAMMA_FUNCTIONS, **INVERSE_ERROR_FUNCTIONS, **scalar_helpers(), **DRIVER, **FUSED,
+            **CORE, **CALLS, **scalar_helpers(), **DRIVER, **FUSED,
             **PRODUCT, **INDEXING, **LOOPS, **NORMALIZATION,
             **SHAPES, **USERS, **LANGUAGE,
             "tr_f64s tr_f32s": VECTOR_TYPES,
@@ -73,8 +74,7 @@ class Library:
             **{f"tr_{kind}": partial(reducer, kind, merged=bool(threads)) for kind in KINDS},
             **{f"tr_{kind}": partial(arg_reducer, kind) for kind in ("argmax", "argmin")},
             **{f"tr_v_{f}": partial(block_function, f, simd=simd, portable=portable) for f in BLOCK_FUNCTIONS},
-            **{f"tr_v_{f}": partial(gamma_block, f) for f in GAMMA_BLOCKS},
-            **{f"tr_v_{f}": partial(inverse_error_block, f) for f in INVERSE_ERROR_BLOCKS},
+            **{f"tr_v_{f}": partial(kernel_block, f) for f in KERNEL_BLOCKS},
             **{f"tr_scan_{kind}": partial(accumulation, kind) for kind in ACCUMULATIONS},
             "tr_recur": recurrence,
             "tr_shifted_exp": partial(shifted_exponentials, simd=simd, portable=portable),

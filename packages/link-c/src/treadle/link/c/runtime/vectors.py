@@ -6,14 +6,17 @@ from collections.abc import Container
 from string import Template
 
 from treadle.link.c.conventions.dtypes import CType
+from treadle.link.c.runtime.kernels import KERNELS
+from treadle.tensor import BLOCK_KERNELS, SCALAR_OPS
 
+# Functions of one operand that are kernels of `treadle.tensor.BLOCK_KERNELS`.
+KERNEL_BLOCKS = ("digamma", "erfcinv", "erfinv", "gammaln", "ndtri")
 # The C names of the functions that may be called on whole blocks, each with its number of operands.
 BLOCK_FUNCTIONS = {
     "exp": 1, "exp2": 1, "expm1": 1, "log": 1, "log2": 1, "log10": 1, "log1p": 1, "sin": 1, "cos": 1, "tan": 1,
     "asin": 1, "acos": 1, "atan": 1, "sinh": 1, "cosh": 1, "tanh": 1, "asinh": 1, "acosh": 1, "atanh": 1,
     "cbrt": 1, "erf": 1, "erfc": 1, "pow": 2, "atan2": 2, "hypot": 2,
-    # These are in `treadle.link.c.runtime.functions`: gamma_functions and inverse_error_functions.
-    "digamma": 1, "gammaln": 1, "erfcinv": 1, "erfinv": 1, "ndtri": 1,
+    **dict.fromkeys(KERNEL_BLOCKS, 1),
 }  # fmt: skip
 
 # The widest vectors that the compiler may use here decide which entry point is called: AVX-512 (e), AVX2 (d), SSE (b).
@@ -102,6 +105,19 @@ static void tr_v_${function}_$short(int64_t n, const $Type *x, const $Type *y, $
   for (int64_t i = 0; i < n; i++) o[i] = $function$suffix(x[i], y[i]);
 }
 """
+# Where results go to the place of the operand, numbers are copied first.
+_OF_KERNEL = """\
+static void tr_v_${function}_$short(int64_t n, const $Type *x, $Type *o) {
+  enum { HELD = 512 };
+  $Type given[HELD];
+  if (x != o) { $name(n, ($Type *)x, o); return; }
+  for (int64_t i = 0; i < n; i += HELD) {
+    const int64_t m = n - i < HELD ? n - i : HELD;
+    memcpy(given, x + i, (size_t)m * sizeof *x);
+    $name(m, given, o + i);
+  }
+}
+"""
 # The exponentials of numbers less a shift, and their sum: they are kept at o, unless that is 0.
 _SHIFTED = """\
 static $Type tr_shifted_exp_$short(int64_t n, const $Type *x, $Type shift, $Type *o) {
@@ -152,6 +168,15 @@ def block_function(function: str, ctype: CType, simd: Container[str], *, portabl
     """
     pair = BLOCK_FUNCTIONS[function] == 2
     return _chosen(function, ctype, (_SIMD2, _PLAIN2) if pair else (_SIMD1, _PLAIN1), simd, portable)
+
+
+def kernel_block(function: str, ctype: CType) -> str:
+    """Return the text of ``tr_v_<function>_<short>(n, x, o)``, which calls a kernel."""
+    kernel = BLOCK_KERNELS.find(SCALAR_OPS[function], "f")
+    assert kernel is not None
+    dtype = "float64" if ctype.short == "f64" else "float32"
+    name = KERNELS.add(kernel.specialised([("int64", 0), (dtype, -1), (dtype, -1)], {}))
+    return Template(_OF_KERNEL).substitute(function=function, short=ctype.short, Type=ctype.computed, name=name)
 
 
 def shifted_exponentials(ctype: CType, simd: Container[str], *, portable: bool) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,6 +10,10 @@ from treadle.link.numba.dtypes import Storage
 from treadle.link.numba.text.library import LIBRARY
 from treadle.link.numba.text.unit import Unit, indented, make_kernel
 from treadle.link.numba.text.values import ArrayValue
+
+# Sums, and what is computed of many numbers at once, are made in blocks of so many elements.
+BLOCK = 512
+_IN_BLOCKS = re.compile(r"(\w+) = in_blocks_(\w+)\((\w+), (\w+)\)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +67,38 @@ def merging(arrays: Sequence[Array], ndim: int) -> list[str]:
     return lines
 
 
+def steps(last: int, body: Sequence[str], start: str = "", stop: str = "") -> list[str]:
+    """Return the loop over the last dimension, from a start to a stop if they are named, of `BLOCK` steps at most then.
+
+    Statements ``y = in_blocks_f8(unit, x)`` compute y of x for all steps of a block at once: the others are written
+    before and after it, as far as they are needed.
+    """
+    calls = [(at, call) for at, line in enumerate(body) if (call := _IN_BLOCKS.match(line))]
+    if not calls:
+        return [f"for d{last} in range({f'{start}, {stop}' if start else f'n{last}'}):", *indented(body)]
+    lines: list[str] = []
+    rest = list(body)
+    for k, (at, call) in enumerate(calls):
+        name, code, unit, operand = call.groups()
+        # Results go to another place: pointers that a kernel is given do not overlap.
+        lines += [
+            f"block{k} = room_{code}_{BLOCK}(0)",
+            f"found{k} = room_{code}_{BLOCK}(0)",
+            f"for d{last} in range(start, stop):",
+            *indented([*rest[:at], f"block{k}[d{last} - start] = {operand}"]),
+            f"{unit}(stop - start, block{k}, found{k})",
+        ]
+        rest[at] = f"{name} = found{k}[d{last} - start]"
+    lines += [f"for d{last} in range(start, stop):", *indented(rest)]
+    return lines if start else in_blocks(last, lines)
+
+
+def in_blocks(last: int, block: Sequence[str]) -> list[str]:
+    """Return the loop over the blocks of the last dimension, from ``start`` to ``stop`` each."""
+    inside = [f"stop = min(n{last}, start + {BLOCK})", *block, "start = stop"]
+    return ["start = 0", f"while start < n{last}:", *indented(inside)]
+
+
 def nest(ndim: int, before_last: Sequence[str], body: Sequence[str], index: str = "d", length: str = "n") -> list[str]:
     """Return loops over `ndim` dimensions; `before_last` runs once before each run of the innermost loop."""
     lines: list[str] = []
@@ -69,6 +106,8 @@ def nest(ndim: int, before_last: Sequence[str], body: Sequence[str], index: str 
         lines += indented([f"for {index}{d} in range({length}{d}):"], d)
     depth = max(ndim - 1, 0)
     lines += indented(before_last, depth)
+    if ndim and (index, length) == ("d", "n"):
+        return lines + indented(steps(ndim - 1, body), depth)
     if ndim:
         lines += indented([f"for {index}{ndim - 1} in range({length}{ndim - 1}):"], depth)
     return lines + indented(body, ndim)

@@ -9,11 +9,8 @@ import numpy as np
 
 from treadle.link.numba.dtypes import Storage
 from treadle.link.numba.text.library import LIBRARY
-from treadle.link.numba.text.loops import Array, at, lengths, loads_of, merging, offset, stores_of
+from treadle.link.numba.text.loops import Array, at, in_blocks, lengths, loads_of, merging, offset, steps, stores_of
 from treadle.link.numba.text.unit import Unit, indented, make_kernel
-
-# Sums are made of blocks of so many elements, which are put together with compensation.
-BLOCK = 512
 
 
 def identity(kind: str, storage: Storage) -> str:
@@ -149,8 +146,7 @@ def reducing(
             _combine(r, f"{array.name}[{place}]", r.element)
             for r, array, place in zip(reduced, results, places, strict=True)
         ]
-        inside = [*starts, *starts_of_results, *loads_before, f"for d{last} in range(n{last}):"]
-        inside += indented([*elements, *joined])
+        inside = [*starts, *starts_of_results, *loads_before, *steps(last, [*elements, *joined])]
     else:
         inside = [*starts, *loads_before, *_blocks(last, elements, reduced)]
         for d in range(last - 1, depth - 1, -1):
@@ -179,16 +175,10 @@ def _blocks(last: int, elements: Sequence[str], reduced: Sequence[Reduced]) -> l
     """Return the loop over the last dimension."""
     inner = [*elements, *(r.step() for r in reduced)]
     if not any(r.has_blocks for r in reduced):
-        return [f"for d{last} in range(n{last}):", *indented(inner)]
-    block = [
-        f"stop = min(n{last}, start + {BLOCK})",
-        *(line for r in reduced for line in r.before_block()),
-        f"for d{last} in range(start, stop):",
-        *indented(inner),
-        *(line for r in reduced for line in r.after_block()),
-        "start = stop",
-    ]
-    return ["start = 0", f"while start < n{last}:", *indented(block)]
+        return steps(last, inner)
+    before = [line for r in reduced for line in r.before_block()]
+    after = [line for r in reduced for line in r.after_block()]
+    return in_blocks(last, [*before, *steps(last, inner, "start", "stop"), *after])
 
 
 def _combine(r: Reduced, place: str, value: str) -> str:

@@ -1,1 +1,1 @@
-"""Kernels of special functions, each of which computes one number."""
+"""Kernels of special functions: of one number each, and in `gamma_blocks` and `inverse_error_blocks` of many."""

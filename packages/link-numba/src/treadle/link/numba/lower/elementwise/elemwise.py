@@ -29,12 +29,12 @@ def refusal(op: Elemwise, node: Apply) -> str:
 
 
 def body_of(
-    composite: Composite, operands: list[tuple[str, str]], constants: Sequence[Variable] = ()
+    composite: Composite, operands: list[tuple[str, str]], constants: Sequence[Variable] = (), *, many: bool = True
 ) -> tuple[list[str], list[str], dict[str, str]]:
     """Return the statements of a composite, the expressions of its outputs, and the type codes of names.
 
     `operands` are expressions with their dtypes. `constants`, if passed, are their variables, which show what is a
-    constant.
+    constant. With `many`, the statements are a loop's.
     """
     lines: list[str] = []
     codes: dict[str, str] = {}
@@ -61,7 +61,8 @@ def body_of(
         step_operands = [(named(converted(*values[i], loop), loop), loop) for i, loop in pairs]
         if can_fail(step):
             lines += [f"if {step_operands[1][0]} < 0:", f"    bad = {VALUE}"]
-        values.append((named(step_text(step, step_operands), step.out), step.out))
+        text = step_text(step, step_operands, many=many)
+        values.append((named(text, step.out), step.out))
     return lines, [values[i][0] for i in composite.outputs], codes
 
 
@@ -124,7 +125,7 @@ def _lower_scalars(composite: Composite, node: TensorNode, writer: GraphWriter, 
         if not is_name(text):
             text = writer.let(f"{storage.code}({text})", code=storage.code)
         numbers.append((text, storage.dtype))
-    lines, results, codes = body_of(composite, numbers, node.inputs)
+    lines, results, codes = body_of(composite, numbers, node.inputs, many=False)
     renamed = {name: writer.name() for name in codes}
     if checks:
         renamed["bad"] = writer.name("bad")
