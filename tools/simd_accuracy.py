@@ -20,9 +20,7 @@ from treadle.link.c.conventions.abi import BRIDGE
 from treadle.link.c.errors import BackendUnavailableError
 from treadle.link.c.runtime import Library
 from treadle.link.c.runtime.core import CODES
-from treadle.link.c.runtime.functions.gamma_functions import GAMMA_BLOCKS
-from treadle.link.c.runtime.functions.inverse_error_functions import INVERSE_ERROR_BLOCKS
-from treadle.link.c.runtime.vectors import BLOCK_FUNCTIONS
+from treadle.link.c.runtime.vectors import BLOCK_FUNCTIONS, KERNEL_BLOCKS
 from treadle.link.c.text.prelude import HEADERS
 from treadle.link.c.text.simd import simd_functions
 from treadle.link.c.toolchain import find_toolchain
@@ -368,8 +366,7 @@ def measure(name: str, dtype: str, count: int, seed: int = 0, compare: bool = Fa
     if compare and ufunc is not None:
         with np.errstate(all="ignore"):
             own = float(errors(name, ufunc(*operands), operands).max())
-    own_loops = (*GAMMA_BLOCKS, *INVERSE_ERROR_BLOCKS)
-    simd = name in own_loops or name + ("f" if dtype == "float32" else "") in simd_functions(_toolchain())
+    simd = name in KERNEL_BLOCKS or name + ("f" if dtype == "float32" else "") in simd_functions(_toolchain())
     return Finding(name, dtype, simd, float(off[worst]), tuple(float(x[worst]) for x in operands), own, len(values))
 
 
