@@ -63,6 +63,7 @@ def first_function(expression: str, folder: Path, ndim: int = 2) -> tuple[set[st
 
 def test_ops_of_other_packages_are_not_imported_for_a_graph_without_them(tmp_path: Path) -> None:
     modules, _ = first_function("2 * x", tmp_path)
+    assert not modules & {"treadle.kernels.checking", "treadle.kernels.tree"}
     assert {name for name in modules if name.startswith(_OF_OTHERS)} <= _DECLARATIONS
 
 

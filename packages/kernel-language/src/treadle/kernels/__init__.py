@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 from treadle.config import versioned_names
 
 if TYPE_CHECKING:
-    from treadle.kernels.c_printing import HELPERS, c_name, c_text, stored_type
+    from treadle.kernels.c_helpers import HELPERS
+    from treadle.kernels.c_printing import c_name, c_text, stored_type
     from treadle.kernels.definition import Kernel, kernel, kernel_of_text
     from treadle.kernels.errors import KernelError
     from treadle.kernels.externals import Address, External, Source, external, external_table
@@ -22,7 +23,8 @@ else:
         __name__,
         "kernel-language",
         {
-            "treadle.kernels.c_printing": "HELPERS c_name c_text stored_type",
+            "treadle.kernels.c_helpers": "HELPERS",
+            "treadle.kernels.c_printing": "c_name c_text stored_type",
             "treadle.kernels.errors": "KernelError",
             "treadle.kernels.externals": "Address External Source external external_table",
             "treadle.kernels.definition": "Kernel kernel kernel_of_text",

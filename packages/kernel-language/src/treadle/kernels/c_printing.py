@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from treadle.kernels.c_vectors import VECTORS, eight_function, eight_type, vector_function, vector_type
+from treadle.kernels.c_vectors import eight_function, eight_type, vector_function, vector_type
 from treadle.kernels.kinds import MASKS, NUMBERS, REAL, SHORT, is_pointer, is_vector
 from treadle.kernels.tree import (
     Apply,
@@ -58,51 +58,6 @@ _KEYWORDS = frozenset(
         "unsigned", "void", "volatile", "float",
     }
 )  # fmt: skip
-
-# Functions of the language that C has no operator or function for; what calls them names them.
-HELPERS: Mapping[str, str] = MappingProxyType(
-    {
-        **VECTORS,
-        "tr_k_min": "static inline int64_t tr_k_min(int64_t a, int64_t b) { return a < b ? a : b; }\n",
-        "tr_k_max": "static inline int64_t tr_k_max(int64_t a, int64_t b) { return a > b ? a : b; }\n",
-        "tr_k_min_u64": "static inline uint64_t tr_k_min_u64(uint64_t a, uint64_t b) { return a < b ? a : b; }\n",
-        "tr_k_max_u64": "static inline uint64_t tr_k_max_u64(uint64_t a, uint64_t b) { return a > b ? a : b; }\n",
-        "tr_k_team": (
-            "#ifdef _OPENMP\n#define tr_k_team(work) (int64_t)tr_team(work)\n"
-            "#else\n#define tr_k_team(work) ((int64_t)1)\n#endif\n"
-        ),
-        "tr_k_abs": "static inline int64_t tr_k_abs(int64_t a) { return a < 0 ? -a : a; }\n",
-        "tr_k_floor_div": (
-            "static inline int64_t tr_k_floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }\n"
-        ),
-        "tr_k_floor_mod": (
-            "static inline int64_t tr_k_floor_mod(int64_t a, int64_t b) { return a % b + (a % b < 0 ? b : 0); }\n"
-        ),
-        **{
-            f"tr_k_times_{short}": (
-                f"static inline {t} _Complex tr_k_times_{short}({t} _Complex a, {t} _Complex b) {{\n"
-                f"  const {t} x = __real__ a, y = __imag__ a, u = __real__ b, v = __imag__ b;\n"
-                "  return __builtin_complex(x * u - y * v, x * v + y * u);\n}\n"
-            )
-            for short, t in (("c64", "float"), ("c128", "double"))
-        },
-        "tr_k_bits": ("static inline int64_t tr_k_bits(double x) { int64_t n; memcpy(&n, &x, sizeof n); return n; }\n"),
-        "tr_k_from_bits": (
-            "static inline double tr_k_from_bits(int64_t n) { double x; memcpy(&x, &n, sizeof x); return x; }\n"
-        ),
-        # Smith's algorithm (1962).
-        **{
-            f"tr_k_over_{short}": (
-                f"static inline {t} _Complex tr_k_over_{short}({t} _Complex a, {t} _Complex b) {{\n"
-                f"  {t} x = __real__ a, y = __imag__ a, u = __real__ b, v = __imag__ b;\n"
-                f"  if (!(fabs{f}(u) >= fabs{f}(v))) {{ {t} z = x; x = -y; y = z; z = u; u = -v; v = z; }}\n"
-                f"  const {t} low = v / u, scale = u + v * low;\n"
-                "  return __builtin_complex((x + y * low) / scale, (y - x * low) / scale);\n}\n"
-            )
-            for short, t, f in (("c64", "float", "f"), ("c128", "double", ""))
-        },
-    }
-)
 
 
 def stored_type(dtype: str) -> str:

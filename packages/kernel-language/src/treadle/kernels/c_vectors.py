@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from string import Template
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
+from treadle.config import lazy_module
 from treadle.kernels.kinds import EIGHTS, MASKS, NUMBERS, SHORT, SIZES
-from treadle.kernels.tree import Apply, Literal
+
+if TYPE_CHECKING:
+    from treadle.kernels import tree
+else:
+    # Every program of C has the texts, few have kernels.
+    tree = lazy_module("treadle.kernels.tree")
 
 _C_TYPES = {"float32": "float", "float64": "double"}
 _LANED = tuple(dtype for dtype in SHORT if "complex" not in dtype and dtype not in {"bool", "float16", *NUMBERS})
@@ -36,7 +43,7 @@ def eight_type(kind: str) -> str:
     return f"tr_k_{SHORT[kind] if kind in SHORT else f'm{kind[4:]}'}"
 
 
-def eight_function(x: Apply, arguments: Sequence[str]) -> str:
+def eight_function(x: tree.Apply, arguments: Sequence[str]) -> str:
     """Return the text of a function of eights."""
     first = x.arguments[0].kind.removeprefix("*")
     if x.function == "filled":
@@ -200,11 +207,11 @@ VECTORS: Mapping[str, str] = MappingProxyType(
 )
 
 
-def vector_function(x: Apply, arguments: Sequence[str]) -> str:
+def vector_function(x: tree.Apply, arguments: Sequence[str]) -> str:
     """Return the text of a function of vectors."""
     if x.function == "lanes":
         (of,) = x.arguments
-        return f"(int64_t)tr_k_w_{SHORT[str(of.value)] if isinstance(of, Literal) else ''}"
+        return f"(int64_t)tr_k_w_{SHORT[str(of.value)] if isinstance(of, tree.Literal) else ''}"
     if x.function == "total":
         dtype = x.arguments[0].kind[1:-1]
         short, element = SHORT[dtype], _C_TYPES.get(dtype, f"{dtype}_t")

@@ -7,16 +7,23 @@ import inspect
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from treadle.config import new_lock
-from treadle.kernels.checking import Checker
+from treadle.config import lazy_module, new_lock
 from treadle.kernels.errors import KernelError
 from treadle.kernels.externals import External
-from treadle.kernels.interpretation import run
 from treadle.kernels.kinds import SHORT, value_kind
 from treadle.kernels.language import ARRAYS, ELEMENTS, Pointer
-from treadle.kernels.tree import Parameter, Specialised
+
+if TYPE_CHECKING:
+    from treadle.kernels import checking, interpretation
+    from treadle.kernels import tree as trees
+    from treadle.kernels.tree import Parameter, Specialised
+else:
+    # Packages declare kernels that few programs call.
+    checking = lazy_module("treadle.kernels.checking")
+    interpretation = lazy_module("treadle.kernels.interpretation")
+    trees = lazy_module("treadle.kernels.tree")
 
 # What is known of an argument: its dtype, and its rank: 0 for a number, -1 for a pointer.
 Argument = tuple[str, int]
@@ -83,7 +90,7 @@ class Kernel:
 
     def __call__(self, *arguments: Any, **static: Any) -> Any:
         """Run it in Python."""
-        return run(self, arguments, static)
+        return interpretation.run(self, arguments, static)
 
     @property
     def scope(self) -> Mapping[str, Any]:
@@ -205,11 +212,11 @@ class Kernel:
         parameters: list[Parameter] = []
         for parameter, (dtype, rank) in zip(declared, arguments, strict=True):
             name = parameter.name
-            parameters.append(Parameter(name, f"*{dtype}" if rank else value_kind(dtype)))
-            parameters += [Parameter(f"{name}_{part}{d}", "int64") for part in "ns" for d in range(max(rank, 0))]
+            parameters.append(trees.Parameter(name, f"*{dtype}" if rank else value_kind(dtype)))
+            parameters += [trees.Parameter(f"{name}_{part}{d}", "int64") for part in "ns" for d in range(max(rank, 0))]
         parts = [self.name, *(_static_text(name, value) for name, value in sorted(static.items()))]
         parts += [SHORT[dtype] for dtype in types.values()] or ["i64"]
-        checker = Checker(
+        checker = checking.Checker(
             self,
             types,
             static,

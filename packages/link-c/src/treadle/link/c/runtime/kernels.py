@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from treadle.config import new_lock
 from treadle.graph import DuplicateRegistrationError
-from treadle.kernels import Specialised, c_name, c_text
+
+if TYPE_CHECKING:
+    from treadle.kernels import Specialised
 
 _CALLED = re.compile(r"\btr_k_\w+")
 
@@ -27,6 +30,8 @@ class KernelTexts:
         DuplicateRegistrationError
             If there is another kernel of the name.
         """
+        from treadle.kernels import c_name, c_text
+
         name = c_name(kernel)
         with self._lock:
             known = self._kernels.get(name)

@@ -9,15 +9,11 @@ from typing import TYPE_CHECKING
 from treadle.kernels import (
     BY_NUMPY,
     Comparison,
-    External,
     Given,
     Length,
-    Routine,
     Site,
-    Specialised,
     Status,
     overwritten_inputs,
-    stored_type,
 )
 from treadle.link.c.capsules import ExternalPointer
 from treadle.link.c.conventions.dtypes import CTYPES, CType, loaded
@@ -26,7 +22,14 @@ from treadle.link.c.runtime.kernels import KERNELS
 
 if TYPE_CHECKING:
     from treadle.graph import Apply, Variable
+    from treadle.kernels import External, Routine, Specialised
     from treadle.link.c.text.unit import Unit
+
+
+def _stored(dtype: str) -> str:
+    from treadle.kernels import stored_type
+
+    return stored_type(dtype)
 
 
 class CSite(Site):
@@ -40,7 +43,7 @@ class CSite(Site):
     def _given(self, at: int, kind: CType, dtype: str, rank: int) -> Given:
         lengths = tuple(Length(f"v[{at}].n[{d}]") for d in range(rank)) or (Length("1"),)
         strides = tuple(Length(f"v[{at}].s[{d}] / {kind.size}") for d in range(rank)) or (Length("1"),)
-        return Given(dtype, max(rank, 1), f"({stored_type(dtype)} *)v[{at}].p", lengths, strides)
+        return Given(dtype, max(rank, 1), f"({_stored(dtype)} *)v[{at}].p", lengths, strides)
 
     def _of(self, x: Variable, at: int) -> Given:
         dtype: str = x.type.dtype  # type: ignore[attr-defined]  # a tensor
@@ -69,7 +72,7 @@ class CSite(Site):
     def bits(self, given: Given) -> Given:
         """Return an array whose elements are read as unsigned integers."""
         dtype = f"uint{8 * CTYPES[given.dtype].size}"
-        return replace(given, dtype=dtype, text=f"({stored_type(dtype)} *){given.text}")
+        return replace(given, dtype=dtype, text=f"({_stored(dtype)} *){given.text}")
 
     def integer(self, x: Variable) -> Length:
         """Return the value of an integer."""
@@ -135,7 +138,7 @@ class CSite(Site):
         """Return working memory."""
         at = self.unit.scratch()
         self.unit.call(f"tr_room(v + {at}, {count}, {CTYPES[dtype].size})")
-        return Given(dtype, -1, f"({stored_type(dtype)} *)v[{at}].p")
+        return Given(dtype, -1, f"({_stored(dtype)} *)v[{at}].p")
 
     def stop_if(self, condition: Comparison, status: Status = Status.SHAPE) -> None:
         """Write that the program ends where a condition holds."""
