@@ -418,6 +418,7 @@ def test_operand_that_may_be_overwritten_saves_its_copy(link: Link) -> None:
     for kept, over in [
         (solve(), solve(overwrite_a=True)),
         (solve("pos"), solve("pos", overwrite_a=True)),
+        (solve("sym"), solve("sym", overwrite_a=True)),
         (tt.linalg.Det(), tt.linalg.Det(overwrite_a=True)),
         (tt.linalg.Eigvalsh(), tt.linalg.Eigvalsh(overwrite_a=True)),
         # The result stands in the argument.

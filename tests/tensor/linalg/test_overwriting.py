@@ -260,3 +260,22 @@ def test_working_memory_is_not_taken_for_that_of_a_result() -> None:
     a, b = tt.dmatrix("a"), tt.dmatrix("b")
     f = function([In(a, mutable=True), b], tt.linalg.solve(a, b), mode="VM")
     assert [str(node.op).partition("(")[0] for node in f.maker.fgraph.toposort()] == ["Solve"]
+
+
+@pytest.mark.parametrize("build", [
+    lambda a, b: tt.linalg.eigh(a)[1] + b,
+    lambda a, b: tt.linalg.lu_factor(a)[0] * b,
+    lambda a, b: tt.linalg.solve_triangular(a, b) * 2,
+    lambda a, b: tt.linalg.inv(a) * b,
+    lambda a, b: tt.linalg.solve(a, b, assume_a="pos") + 1,
+    lambda a, b: tt.linalg.det(a) * b,
+    lambda a, b: tt.grad(tt.linalg.cholesky(a).sum(), a) * b,
+], ids=["eigh", "lu", "triangular", "inverse", "positive", "determinant", "gradient"])  # fmt: skip
+def test_what_ops_say_they_overwrite_is_what_debug_mode_finds(build: Callable[[Any, Any], Any]) -> None:
+    a, b = tt.dmatrix("a"), tt.dmatrix("b")
+    # A claim of memory that is not used is a warning there, an undeclared change an error.
+    inputs = [In(a, mutable=True), In(b, mutable=True)]
+    f = function(inputs, build(a, b), mode="DebugMode", on_unused_input="ignore")
+    x, y = _positive(n=5, dtype="float64"), RNG.normal(size=(5, 5))
+    expected = function([a, b], build(a, b), mode="VM", on_unused_input="ignore")(x, y)
+    np.testing.assert_allclose(f(x.copy(), y.copy()), expected, rtol=1e-10)

@@ -241,8 +241,7 @@ class MatrixOp(StackOp):
             except np.linalg.LinAlgError:
                 stack_values = None
         if stack_values is not None:
-            for cell, value in zip(output_storage, stack_values, strict=True):
-                cell[0] = np.asarray(value)
+            self._leave(stack_values, inputs, output_storage)
             return
         batch = np.broadcast_shapes(*(x.shape[:batch_ndim] for x in inputs))
         # What stands for several of the stack is read-only.
@@ -257,7 +256,18 @@ class MatrixOp(StackOp):
                 values = self._missing(error, at, shapes, kinds)
             for result, value in zip(results, values, strict=True):
                 result[at] = value
-        for cell, result in zip(output_storage, results, strict=True):
+        self._leave(results, inputs, output_storage)
+
+    def _leave(
+        self, values: Sequence[np.ndarray], inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]
+    ) -> None:
+        """Store the results, in the memory of inputs where the fields say so and they fit."""
+        places = {out: inputs[i] for name, (i, out) in self.overwritable.items() if getattr(self, name)}
+        for k, (cell, value) in enumerate(zip(output_storage, values, strict=True)):
+            result, place = np.asarray(value), places.get(k)
+            if place is not None and _can_hold(place, result) and not np.may_share_memory(place, result):
+                np.copyto(place, result)
+                result = place
             cell[0] = result
 
     def _missing(
@@ -349,6 +359,13 @@ def _symbolic(dim: str, known: dict[str, Length], shapes: SymbolicShapes) -> Len
         return known[dim]
     n, m = (known[name] for name in smaller.groups())
     return n if n == m else shapes.atom("diagonal", n, m, 0)
+
+
+def _can_hold(place: np.ndarray, result: np.ndarray) -> bool:
+    """Whether a result can be written over an array, whose elements do not overlap."""
+    flags = place.flags
+    is_whole = flags.writeable and (flags.c_contiguous or flags.f_contiguous)
+    return is_whole and place.shape == result.shape and place.dtype == result.dtype
 
 
 def by_columns(a: np.ndarray) -> tuple[np.ndarray, bool] | None:

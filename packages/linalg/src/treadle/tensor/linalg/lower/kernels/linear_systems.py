@@ -77,6 +77,17 @@ def symmetric_system_solved(
     return lapack.sysv("L" if lower else "U", m, n, a, ld_a, pivots, x, ld_x, work, n_work)
 
 
+@kernel(inline=True)
+def symmetric_system_solved_as_it_lies(
+    m: int, n: int, a: Pointer[T], ld_a: int, t_a: int, x: Pointer[T], ld_x: int, pivots: Pointer[int32],
+    work: Pointer[T], n_work: int, *, lower: bool,
+) -> int:  # fmt: skip
+    """Solve with a symmetric matrix by columns, or by rows, where its triangle is the other one of the transpose."""
+    if t_a == 1:
+        return symmetric_system_solved(m, n, a, ld_a, x, ld_x, pivots, work, n_work, lower=lower, hermitian=False)
+    return symmetric_system_solved(m, n, a, ld_a, x, ld_x, pivots, work, n_work, lower=not lower, hermitian=False)
+
+
 @TABLE.register(Solve)
 def solve(op: Solve, node: TensorNode, site: Site) -> None:
     """Factor as the assumed structure of the matrix allows, and substitute in place."""
@@ -92,7 +103,10 @@ def solve(op: Solve, node: TensorNode, site: Site) -> None:
         stack.run(positive_system_solved, eights=eights, lower=op.lower)
     else:
         hermitian = op.assume_a == "her" and node.inputs[0].type.numpy_dtype.kind == "c"
-        a = Operand("columns", writes=True, half=half)
+        a = Operand("columns" if hermitian else "either", writes=True, half=half)
         stack = Stack(op, node, site, {"a": a, "b": Operand("columns", into="x")}, {"x": "columns"})
         rooms = {"pivots": ("int32", stack.lengths["m"]), "work": ("T", None)}
-        stack.run(symmetric_system_solved, rooms, lower=op.lower, hermitian=hermitian)
+        if hermitian:
+            stack.run(symmetric_system_solved, rooms, lower=op.lower, hermitian=True)
+        else:
+            stack.run(symmetric_system_solved_as_it_lies, rooms, lower=op.lower)
