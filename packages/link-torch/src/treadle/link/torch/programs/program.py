@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from copy import copy
+from typing import Any
 
 import numpy as np
 import torch
 
 from treadle.graph import FunctionGraph, NodeError, NodeValueError, Type, Value, Variable
 from treadle.link.torch.device import counted_memory
+from treadle.link.torch.programs.calls import can_be_quick, quick_caller
 from treadle.link.torch.programs.compilation import PROCESS
 from treadle.link.torch.programs.forms import ProgramForms
 from treadle.link.torch.programs.generation import GeneratedFunction
@@ -210,6 +212,22 @@ class TorchProgram(Program):
             raise explained(self.fgraph, inputs, error) from error
         original = invalid()
         raise explained(self.fgraph, inputs, original) from original
+
+    def offer_caller(
+        self, fallback: Callable[..., object], single: bool, take: Callable[[Callable[..., object]], None]
+    ) -> None:
+        """Pass on a function that calls the generated or compiled one at once, where results are in new memory."""
+        kinds: list[Any] = [v.type for v in self.fgraph.inputs]
+        if not self._fresh or self._prelude is not None or self._numbers or not can_be_quick(kinds):
+            return
+        if [at for _, at in self._tensors] != [*range(len(kinds))]:
+            return
+
+        def copied(results: Sequence[Value], tensors: Sequence[Value]) -> Sequence[Value]:
+            return owned(self._outputs, results, tensors, self._shared)
+
+        native = [is_tensor for _, is_tensor in self._outputs]
+        take(quick_caller(kinds, self._run, self._constants, native, copied, single, fallback))
 
     def native_guard(self, kind: Type, name: str) -> tuple[str, dict[str, object]] | None:
         """Return an expression that holds for PyTorch tensors of exactly the dtype and rank."""

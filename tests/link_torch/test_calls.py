@@ -1,0 +1,101 @@
+"""Calls that are written for their arguments: what does not fit goes the long way, with the same results and errors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+import torch
+
+import treadle.tensor as tt
+from treadle.compile import CallError, Out, function, shared
+from treadle.config import config
+from treadle.link.torch.programs import program
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DOUBLE = torch.float64
+
+
+@pytest.fixture(autouse=True)
+def _uncompiled() -> Iterator[None]:
+    with config.change_flags(torch__compile=False):
+        yield
+
+
+def test_tensors_and_arrays_come_in_any_mixture_and_dtype() -> None:
+    x, y = tt.dvector("x"), tt.dscalar("y")
+    f = function([x, y], [Out(2 * x + y, borrow=True), x - y], mode="PYTORCH")
+    values = [
+        torch.ones(2, dtype=DOUBLE),
+        np.ones(2),
+        [1, 1],
+        torch.ones(2),
+        np.ones(2, ">f8"),
+        np.ones(4)[::-2],
+    ]
+    for value in values:
+        for one in (np.array(1.0), torch.tensor(1.0, dtype=DOUBLE), 1):
+            total, difference = f(value, one)
+            assert isinstance(total, torch.Tensor)
+            assert (total.tolist(), difference.tolist()) == ([3, 3], [0, 0])
+            assert f(y=one, x=value)[0].tolist() == [3, 3]
+
+
+def test_results_of_tensors_that_require_gradients_do_not() -> None:
+    x = tt.dvector("x")
+    f = function([x], Out(x + 1, borrow=True), mode="PYTORCH")
+    for needed in (False, True, False):
+        result = f(torch.ones(2, dtype=DOUBLE, requires_grad=needed))
+        assert (result.tolist(), result.requires_grad) == ([2, 2], False)
+
+
+def test_wrong_arguments_are_refused_with_the_functions_error() -> None:
+    x, y = tt.dvector("x"), tt.tensor("y", dtype="float64", shape=(2,))
+    f = function([x, y], x.sum() + y, mode="PYTORCH")
+    good = torch.ones(2, dtype=DOUBLE), np.ones(2)
+    for args, kw, message in (
+        ((good[0],), {}, "y"),
+        ((), {}, "x"),
+        ((*good, good[0]), {}, "3"),
+        (good, {"z": 1.0}, "z"),
+        ((torch.ones(2, 2, dtype=DOUBLE), good[1]), {}, "x"),
+        ((good[0], np.ones(3)), {}, "y"),
+        ((good[0], torch.ones(3, dtype=DOUBLE)), {}, "y"),
+        ((torch.ones(2, dtype=torch.complex128), good[1]), {}, "x"),
+    ):
+        with pytest.raises(CallError, match=message):
+            f(*args, **kw)
+    assert f(*good).tolist() == [3, 3]
+
+
+def test_an_operation_that_fails_names_the_users_line() -> None:
+    x, w, i = tt.dvector("x"), shared(np.zeros(3)), tt.lvector("i")
+    f = function([x, i], x[i], mode="PYTORCH")
+    g = function([x, i], x[i], updates={w: w + 1}, mode="PYTORCH")
+    value, at = torch.arange(3.0, dtype=DOUBLE), torch.tensor([2, 0])
+    assert f(value, at).tolist() == g(value, at).tolist() == [2, 0]
+    for each in (f, g):
+        with pytest.raises(IndexError, match=r"test_calls\.py"):
+            each(value, torch.tensor([5]))
+    assert w.get_value().tolist() == [1, 1, 1]
+
+
+def test_the_long_way_is_not_gone_where_arguments_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = tt.dvector("x"), tt.dvector("y")
+    f = function([x, y], x * y + 1, mode="PYTORCH")
+    long_way: Any = program.TorchProgram.__call__
+    calls: list[int] = []
+
+    def counted(self: Any, *inputs: Any) -> Any:
+        calls.append(len(inputs))
+        return long_way(self, *inputs)
+
+    monkeypatch.setattr(program.TorchProgram, "__call__", counted)
+    ones = torch.ones(3, dtype=DOUBLE)
+    assert f(ones, ones).tolist() == f(ones.numpy(), ones.numpy()).tolist() == [2, 2, 2]
+    assert calls == []
+    assert f(ones, ones.numpy()).tolist() == [2, 2, 2]
+    assert calls == [2]
