@@ -217,7 +217,7 @@ class TorchProgram(Program):
         self, fallback: Callable[..., object], single: bool, take: Callable[[Callable[..., object]], None]
     ) -> None:
         """Pass on a function that calls the generated or compiled one at once, where results are in new memory."""
-        kinds: list[Any] = [v.type for v in self.fgraph.inputs]
+        kinds: list[Any] = list(self._graph.inputs)
         if not self._fresh or self._prelude is not None or self._numbers or not can_be_quick(kinds):
             return
         if [at for _, at in self._tensors] != [*range(len(kinds))]:
