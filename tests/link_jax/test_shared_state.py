@@ -11,6 +11,7 @@ import pytest
 
 import treadle.tensor as tt
 from treadle.compile import function, shared
+from treadle.link.jax import wrap_jax
 from treadle.tensor.random import RandomStream
 
 
@@ -161,6 +162,34 @@ def test_a_call_that_may_find_invalid_values_takes_nothing_over() -> None:
     with pytest.raises(IndexError):
         f(LARGE)
     assert (f(0), w.get_value()[0]) == (4, 5)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_callback_that_raises_leaves_large_values_as_they_were() -> None:
+    fails = False
+
+    def on_host(value: Any) -> Any:
+        if fails:
+            msg = "of the callback"
+            raise OSError(msg)
+        return np.asarray(value)
+
+    @wrap_jax
+    def through_python(x: jax.Array) -> jax.Array:
+        return jax.pure_callback(on_host, jax.ShapeDtypeStruct(x.shape, x.dtype), x)
+
+    w, v = shared(np.zeros(LARGE, "float32")), shared(np.zeros(LARGE, "float32"))
+    f = function([], [], updates={w: through_python(w) + np.float32(1), v: v + np.float32(1)}, mode="JAX")
+    for _ in range(3):
+        f()
+    fails = True
+    for _ in range(2):
+        with pytest.raises(Exception, match="callback"):
+            f()
+        assert (w.get_value()[0], v.get_value()[0]) == (3, 3)
+    fails = False
+    f()
+    assert (w.get_value()[0], v.get_value()[0]) == (4, 4)
 
 
 def test_an_interrupted_call_leaves_new_values_where_old_ones_are_gone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -211,6 +211,9 @@ class Executables:
             with early_nodes() as early:
                 traced = self._jit().trace(*given)
                 donated = self._donated(args, traced.out_info)
+                if donated and "_callback[" in str(traced.jaxpr):
+                    # Python may raise when the memory is taken over already.
+                    donated = ()
                 lowered = self._jit(donated).lower(*given) if donated else traced.lower()
             with span("compiler"):
                 compiled = lowered.compile()
