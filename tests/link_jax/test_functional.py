@@ -138,9 +138,10 @@ def test_lengths_that_an_export_leaves_open_pass_through_what_does_not_compute_w
     x, m = tt.dvector("x"), tt.dmatrix("m")
     n, k = jax.export.symbolic_shape("n, k")
     with jax.enable_x64(True):
-        args = jax.ShapeDtypeStruct((n, k), "float64"), jax.ShapeDtypeStruct((k,), "float64")
+        described: Any = jax.ShapeDtypeStruct
+        args = described((n, k), "float64"), described((k,), "float64")
         function_ = jax_function(FunctionGraph([m, x], [tt.softmax(m @ x), tt.concatenate([m, 2 * m]).sum(1)]))
-        exported = jax.export.export(jax.jit(function_))(*args)
+        exported: Any = jax.export.export(jax.jit(function_))(*args)
         for rows, columns in ((2, 3), (5, 1)):
             values = np.random.default_rng(0).random((rows, columns)), np.ones(columns)
             for open_, known in zip(exported.call(*values), function_(*values), strict=True):

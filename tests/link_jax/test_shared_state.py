@@ -175,8 +175,8 @@ def test_a_callback_that_raises_leaves_large_values_as_they_were() -> None:
         return np.asarray(value)
 
     @wrap_jax
-    def through_python(x: jax.Array) -> jax.Array:
-        return jax.pure_callback(on_host, jax.ShapeDtypeStruct(x.shape, x.dtype), x)
+    def through_python(x: jax.Array) -> Any:
+        return jax.pure_callback(on_host, x, x)
 
     w, v = shared(np.zeros(LARGE, "float32")), shared(np.zeros(LARGE, "float32"))
     f = function([], [], updates={w: through_python(w) + np.float32(1), v: v + np.float32(1)}, mode="JAX")
