@@ -203,7 +203,7 @@ def test_a_function_may_be_compiled_inside_of_a_transformation() -> None:
     x = tt.dvector("x")
 
     def scaled(value: torch.Tensor) -> Any:
-        f = function([x], tt.tanh(x) * tt.constant(np.array([1.0, 2.0])), mode="PYTORCH")
+        f: Any = function([x], tt.tanh(x) * tt.constant(np.array([1.0, 2.0])), mode="PYTORCH")
         return f.torch_function(value)
 
     value = torch.tensor([0.5, -1.0], dtype=torch.float64)
