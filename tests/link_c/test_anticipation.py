@@ -11,7 +11,7 @@ import pytest
 import treadle.tensor as tt
 from treadle.compile import function
 from treadle.config import config
-from treadle.graph import FunctionGraph
+from treadle.graph import Apply, FunctionGraph, Op
 from treadle.link.c import anticipation
 from treadle.link.c.anticipation import anticipate
 from treadle.link.c.assembly import helper_head
@@ -26,6 +26,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 X = np.arange(12.0).reshape(3, 4)
+
+
+class Ignoring(Op):
+    """An op of two inputs, the second of which may be no tensor."""
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+        output_storage[0][0] = inputs[0]
 
 
 @pytest.fixture(autouse=True)
@@ -99,6 +106,14 @@ def test_who_needs_helpers_waits_for_those_that_are_being_compiled(commands: lis
     assert len(set(files)) == len(files) == compiled(commands) == 2
     found, missing = objects.find(toolchain, source)
     assert (set(found), missing) == (set(files), [])
+
+
+def test_graph_with_constants_that_are_no_tensors_is_taken(commands: list[list[str]]) -> None:
+    x = tt.dvector("x")
+    y = Apply(Ignoring(), [x, tt.NoneConst], [x.type.make_variable()]).outputs[0]
+    anticipate(FunctionGraph([x], [y], clone=True))
+    join()
+    assert compiled(commands) == 1
 
 
 def join() -> None:

@@ -14,10 +14,13 @@ BY_NAME = {"lazy_module", "_lazy_module", "lazy_names", "_lazy_names", "import_m
 # Modules that say where names and functions of others are, and those that are only documented paths.
 TABLES = ("__init__", "wiring", "inplace")
 ALIAS = "Names that stand elsewhere, at the path that the documentation has them at"
-# Modules that may be imported late by name: they show graphs, time functions, or end messages.
+# Modules that may be imported late by name: they show graphs, time functions, or end messages; they specialise kernels,
+# which few programs call; or they have ops of linear algebra, for a rule that every graph has.
 LATE = (
     "treadle.graph.printing", "treadle.graph.html", "treadle.graph.html.document", "treadle.graph.html.records",
-    "treadle.compile.profiling", "treadle.tensor.variables.elsewhere",
+    "treadle.compile.profiling", "treadle.tensor.variables.elsewhere", "treadle.kernels.checking",
+    "treadle.kernels.interpretation", "treadle.kernels.tree", "treadle.tensor.linalg.decompositions.cholesky",
+    "treadle.tensor.linalg.decompositions.lu",
 )  # fmt: skip
 
 

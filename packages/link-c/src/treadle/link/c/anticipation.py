@@ -129,14 +129,14 @@ def _of_product(node: Apply, fgraph: FunctionGraph) -> Iterator[str]:
 
 
 def _scalar_name(op: Op) -> str:
-    return op.scalar_op.name if isinstance(op, Elemwise) else ""
+    return getattr(op.scalar_op, "name", "") if isinstance(op, Elemwise) else ""
 
 
 def _head(fgraph: FunctionGraph) -> str:
     """Return the definitions that the helpers will probably have in front of them."""
     rank = max((v.type.ndim for v in fgraph.variables if has_type(v.type)), default=1)  # type: ignore[attr-defined]  # tensors
     leaves = {
-        x.data.tobytes() if isinstance(x, Constant) else x
+        x.data.tobytes() if isinstance(x, Constant) and has_type(x.type) else x
         for node in fgraph.apply_nodes
         for x in node.inputs
         if x.owner is None
