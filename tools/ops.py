@@ -43,6 +43,7 @@ LIBRARIES = (np, np.linalg, scipy.special, np.fft, scipy.signal)
 TOOLS = {
     *("as_op", "as_tensor", "as_tensor_variable", "constant", "constant_difference", "filled_index", "gather_plan"),
     *("grad", "ifelse", "load_families", "range_length", "shared", "stage", "static_positions", "symbolic_count"),
+    "plain_arrays",
     *("TensorNode", "tensors", "wrap_external", "wrap_py", "none_type_t", "slicetype", "compiled_loop", "assert_op"),
     # Of whole graphs, and of functions, which have tests of their own:
     *("Lop", "Rop", "grad_not_implemented", "grad_undefined", "hessian", "hessian_vector_product", "jacobian"),

@@ -252,19 +252,8 @@ def _external(family: str, name: str) -> Intrinsic:
 
 
 def _python(name: str, takes: str) -> Intrinsic:
-    """A function of Python's or of Numba's runtime, which returns a word or nothing.
-
-    `takes` has a letter for each parameter: w for a word, i for an int; n is for a number that is not passed, since an
-    intrinsic has to have a parameter.
-    """
-    short = ir.IntType(32)
-
-    def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
-        passed = [builder.trunc(x, short) if c == "i" else x for c, x in zip(takes, args, strict=True) if c != "n"]
-        declared = ir.FunctionType(_WORD, [x.type for x in passed])
-        return builder.call(cgutils.get_or_insert_function(builder.module, declared, name), passed)
-
-    return _primitive(write, types.int64, *[types.int64] * len(takes))
+    """A function of Python's or of Numba's runtime; see `calls.by_name`."""
+    return _primitive(calls.by_name(name, takes), types.int64, *[types.int64] * len(takes))
 
 
 def _called(takes: str, result: str) -> Intrinsic:

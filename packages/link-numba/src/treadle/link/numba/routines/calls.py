@@ -1,4 +1,4 @@
-"""Calls of compiled functions by their addresses."""
+"""Calls of compiled functions by their addresses, and of those of Python and of Numba's runtime by their names."""
 
 # ruff: noqa: ARG001 - a function that writes a call takes four arguments, used or not
 
@@ -45,3 +45,18 @@ def by_address(takes: str, result: NumbaType | None) -> tuple[Write, NumbaType, 
         return builder.trunc(outcome, plain) if is_bool else outcome
 
     return write, returned, 1 + len(codes)
+
+
+def by_name(name: str, takes: str) -> Write:
+    """Return what writes the call of a function of Python's or of Numba's runtime, which returns a word or nothing.
+
+    `takes` has a letter for each argument: w for a word, i for an int; n is for a number that is not passed, since an
+    intrinsic has to have a parameter.
+    """
+
+    def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+        passed = [builder.trunc(x, _INT) if c == "i" else x for c, x in zip(takes, args, strict=True) if c != "n"]
+        declared = ir.FunctionType(ir.IntType(64), [x.type for x in passed])
+        return builder.call(cgutils.get_or_insert_function(builder.module, declared, name), passed)
+
+    return write
