@@ -9,7 +9,7 @@ import pytest
 
 import treadle.tensor as tt
 from treadle.compile import In, Out, function, shared
-from treadle.graph import DestroyHandler, FunctionGraph, InconsistencyError
+from treadle.graph import DestroyHandler, FunctionGraph, InconsistencyError, NodeError
 from treadle.tensor import MatrixError
 from treadle.testing import backend_names, find_backend
 
@@ -223,6 +223,31 @@ def test_failure_is_told_where_operands_are_overwritten(mode: str) -> None:
     assert np.isnan(g(x.copy(), np.ones((20, 2)))).all()
     h = function([In(a, mutable=True)], tt.linalg.cholesky(a), mode=mode)
     assert np.isnan(h(-np.eye(20))).all()
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("mode", WORKING)
+def test_failing_call_does_not_compute_again_with_what_is_left(mode: str, order: Any) -> None:
+    # The factors of a singular matrix are no singular matrix, and the inverse of what an inverse left is the matrix.
+    a, b = tt.dmatrix("a"), tt.dvector("b")
+    inputs = [In(a, mutable=True), In(b, mutable=True)]
+    f = function(inputs, tt.linalg.solve(a, b, on_error="raise"), mode=mode)
+    inverse = tt.linalg.inv(a)
+    g = function(inputs, tt.Assert("negative")(inverse, tt.ge(inverse.sum() + 0 * b.sum(), 0)), mode=mode)
+    for _ in range(3):
+        with pytest.raises(MatrixError):
+            f(np.array([[1.0, 2.0], [2.0, 4.0]], order=order), np.array([1.0, 2.0]))
+        with pytest.raises(NodeError):
+            g(np.array([[-0.25, 0.0], [0.0, 0.5]], order=order), np.array([1.0, 2.0]))
+        np.testing.assert_allclose(g(np.array(2 * np.eye(2), order=order), np.ones(2)), 0.5 * np.eye(2))
+
+
+@pytest.mark.parametrize("mode", WORKING)
+def test_lengths_may_change_between_calls(mode: str) -> None:
+    a = tt.dmatrix("a")
+    f = function([In(a, mutable=True)], tt.linalg.cholesky(a), mode=mode)
+    for n in (3, 3, 3, 4, 2, 0, 70, 71, 3):
+        np.testing.assert_allclose(f(4 * np.eye(n)), 2 * np.eye(n))
 
 
 @pytest.mark.parametrize("mode", TRACING)

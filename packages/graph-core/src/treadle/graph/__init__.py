@@ -89,7 +89,7 @@ if TYPE_CHECKING:
     from treadle.graph.algorithms.connections import connections, io_connection_pattern
     from treadle.graph.algorithms.early import early_nodes, foreign_code, perform_early
     from treadle.graph.algorithms.equality import equal_computations, graph_key
-    from treadle.graph.algorithms.memory import Roots, memory_roots, roots_of
+    from treadle.graph.algorithms.memory import Roots, memory_roots, overwritten_arguments, roots_of
     from treadle.graph.fgraph.abstract_graph import AbstractFunctionGraph
     from treadle.graph.fgraph.features import (
         AlreadyThere,
@@ -164,8 +164,8 @@ __all__ = [
     "html_comparison", "html_fragment", "html_page", "inplace_candidates", "io_connection_pattern", "io_toposort",
     "is_composing", "is_in_ancestors", "is_thunk_type", "is_tree", "latex", "let_go", "made_thunk", "memory_roots",
     "missing_test_message", "name_scope", "new_serial", "node_error", "note_op", "op_as_string", "order_nodes",
-    "origins", "orphans_between", "perform_early", "pp", "pprint", "prepare", "printing", "pydotprint",
-    "raise_node_error", "reading_order", "reduce_by_place", "register_tree_node", "retell", "roots_of",
+    "origins", "orphans_between", "overwritten_arguments", "perform_early", "pp", "pprint", "prepare", "printing",
+    "pydotprint", "raise_node_error", "reading_order", "reduce_by_place", "register_tree_node", "retell", "roots_of",
     "serialization", "settle", "shared", "shared_constructor", "static_op", "tagged", "toposort",
     "toposort_with_orderings", "tracing", "tree_flatten", "tree_leaves", "tree_map", "tree_unflatten",
     "truncated_graph_inputs",
@@ -192,7 +192,7 @@ else:
             "treadle.graph.ops.partial": "ChangesPart",
             "treadle.graph.algorithms.connections": "connections io_connection_pattern",
             "treadle.graph.algorithms.early": "early_nodes foreign_code perform_early",
-            "treadle.graph.algorithms.memory": "Roots memory_roots roots_of",
+            "treadle.graph.algorithms.memory": "Roots memory_roots overwritten_arguments roots_of",
             "treadle.graph.fgraph.abstract_graph": "AbstractFunctionGraph",
             "treadle.graph.fgraph.features": (
                 "AlreadyThere Bookkeeper Feature History NodeFinder NoOutputFromInplace NoOutputInplaceOnInput "

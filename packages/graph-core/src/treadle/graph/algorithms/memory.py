@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from treadle.graph.ir.apply import Apply
     from treadle.graph.ir.variable import Variable
@@ -57,3 +57,14 @@ def roots_of(var: Variable, roots: Roots) -> frozenset[Variable]:
     True
     """
     return roots.get(var) or frozenset((var,))
+
+
+def overwritten_arguments(inputs: Sequence[Variable], order: Sequence[Apply]) -> frozenset[int]:
+    """Return the positions of a graph's inputs whose memory its nodes, in order, may overwrite.
+
+    A call that has failed must not run such a graph a second time, on values that are gone.
+    """
+    roots = memory_roots(order)
+    destroyed = (node.inputs[i] for node in order for places in node.op.destroy_map.values() for i in places)
+    memory = frozenset().union(*(roots_of(x, roots) for x in destroyed))
+    return frozenset(i for i, x in enumerate(inputs) if x in memory)

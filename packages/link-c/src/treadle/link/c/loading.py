@@ -51,6 +51,8 @@ class Recipe:
     # As in `Binary`.
     info_length: int
     keeps_blocks: bool
+    # Whether the graph may overwrite an argument, so that a call must not run it a second time.
+    overwrites: bool
     errors: Mapping[tuple[int, int], tuple[type[Exception], str]]
     # Whether a value of the graph is more than a single number.
     has_arrays: bool

@@ -87,7 +87,18 @@ class CProgram(Program):
     their memory comes from the pool.
     """
 
-    __slots__ = ("_binary", "_direct", "_graph", "_kinds", "_misses", "_quick", "_shapes", "_told", "recipe")
+    __slots__ = (
+        "_binary",
+        "_direct",
+        "_graph",
+        "_guesses",
+        "_kinds",
+        "_misses",
+        "_quick",
+        "_shapes",
+        "_told",
+        "recipe",
+    )
 
     def __init__(self, graph: ProgramGraph, binary: Binary) -> None:
         self._graph = graph
@@ -97,9 +108,11 @@ class CProgram(Program):
         self._kinds = [t.numpy_dtype for t in kinds]
         self._shapes = [tuple(n or 0 for n in t.shape) for t in kinds]
         self._direct = len(graph.inputs) + len(kinds) <= MOST_ARGUMENTS
+        # Where a guess fails, the graph runs again, which it must not with arguments that it has overwritten.
+        self._guesses = self._direct and not self.recipe.overwrites
         self._misses = 0
         # Whether calls return lengths: the first one does, and all do if guesses fail or results are large.
-        self._told = not self._direct or any(None in t.shape for t in kinds)
+        self._told = not self._guesses or any(None in t.shape for t in kinds)
         self._quick = quick_call(binary.run, binary.fixed, self._shapes, self._kinds, len(graph.inputs))
 
     @property
@@ -145,6 +158,8 @@ class CProgram(Program):
         self, fallback: Callable[..., object], single: bool, take: Callable[[Callable[..., object]], None]
     ) -> None:
         """Pass a caller of the helper extension to `take`: at once, or when the extension is ready, or never."""
+        if self.recipe.overwrites:
+            return  # the fallback would compute again with what is overwritten
         results = [*zip(self._kinds, self._shapes, strict=True)]
         release = self.recipe.has_arrays
         binary, inputs = self._binary, len(self._graph.inputs)
@@ -181,7 +196,7 @@ class CProgram(Program):
             self._fail(status, inputs)
         if status == Status.WRAPPED:
             self._wrap(outputs, info)
-        elif self._direct and self._misses <= MOST_MISSES:
+        elif self._guesses and self._misses <= MOST_MISSES:
             self._told = False
         return cast("list[np.ndarray]", outputs), info[info_count : info_count + 4]
 
@@ -197,7 +212,7 @@ class CProgram(Program):
                 self._shapes[k] = shape
         large = POOL.ready and any(_size(s, d) >= LARGE for s, d in zip(self._shapes, self._kinds, strict=True))
         self._misses += not all(expected)
-        self._told = large or not self._direct or self._misses > MOST_MISSES
+        self._told = large or not self._guesses or self._misses > MOST_MISSES
 
     def _fail(self, status: int, inputs: Sequence[object]) -> None:
         """Raise the error of a status, with the node and the user's line."""
@@ -212,7 +227,7 @@ class CProgram(Program):
         original: Exception = kind(text)
         error = original
         # Running the graph again in Python finds a better error, but would take too long for millions of steps.
-        if code <= USER and not (status > 0 and status >> MANY & 1):
+        if code <= USER and not self.recipe.overwrites and not (status > 0 and status >> MANY & 1):
             error = replay(self.fgraph, inputs, original)
         node = self.nodes[number] if number < len(self.nodes) else None
         if error is original and node is not None:

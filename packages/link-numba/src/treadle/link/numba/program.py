@@ -46,6 +46,8 @@ class Recipe(NamedTuple):
     constants: tuple[Constant | Address, ...]
     # Whether the table holds addresses of BLAS routines.
     uses_blas: bool
+    # Whether an argument may be overwritten, so that a call that fails must not compute anything again.
+    overwrites: bool
 
 
 class NumbaProgram(Program):
@@ -108,7 +110,12 @@ class NumbaProgram(Program):
     def offer_caller(
         self, fallback: Callable[..., object], single: bool, take: Callable[[Callable[..., object]], None]
     ) -> None:
-        """Pass the compiled function itself to `take`, which calls `fallback` in place of returning a status."""
+        """Pass the compiled function itself to `take`, which calls `fallback` in place of returning a status.
+
+        Not if it overwrites arguments, which `fallback` would compute with again.
+        """
+        if self.recipe.overwrites:
+            return
         table = self._table.copy()
         table[FALLBACK], table[SINGLE] = id(fallback), single
         take(python_function(self._code.address, table, (self._code, self._kept, fallback)))
@@ -116,4 +123,4 @@ class NumbaProgram(Program):
     def _failure(self, status: int, inputs: Sequence[np.ndarray]) -> Exception:
         kind, text = ERRORS.get(status, (NodeError, f"the program stopped with status {status}"))
         msg = f"numba: {text}. Run the graph on the Python VM (mode FAST_COMPILE) to see where."
-        return replay(self.fgraph, inputs, kind(msg))
+        return kind(msg) if self.recipe.overwrites else replay(self.fgraph, inputs, kind(msg))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from treadle.graph import FunctionGraph, HasInnerGraph, memory_roots, roots_of
-from treadle.kernels import overwritten_inputs
+from treadle.graph import FunctionGraph, HasInnerGraph, overwritten_arguments
 from treadle.link.numba.dtypes import STORAGES
 from treadle.link.numba.routines.externals import FIXED_WORDS
 from treadle.link.numba.routines.objects import SINGLE, TYPE, dtype_word
@@ -102,7 +101,7 @@ def entry(fgraph: FunctionGraph, perform: Unit) -> Unit:
     inputs, outputs = [v.type for v in tensors(fgraph.inputs)], [v.type for v in tensors(fgraph.outputs)]
     starts = words_of(inputs)
     ends = result_words(outputs, starts[-1])
-    overwritten = _overwritten(fgraph)
+    overwritten = overwritten_arguments(fgraph.inputs, fgraph.toposort())
     lines = [
         "if count < 0:",
         f"    return {perform.name}(self, args)",
@@ -139,14 +138,6 @@ def entry(fgraph: FunctionGraph, perform: Unit) -> Unit:
     lines.append(f"return listed(place_i8(made), {len(outputs)})")
     params = [("self", "i8"), ("args", "i8"), ("count", "i8"), ("names", "i8")]
     return make_kernel("run", params, lines, (perform, *LIBRARY.used_by("\n".join(lines))))
-
-
-def _overwritten(fgraph: FunctionGraph) -> frozenset[int]:
-    """Return the positions of a graph's inputs that nodes of it may overwrite."""
-    order = fgraph.toposort()
-    roots = memory_roots(order)
-    memory = {root for node in order for i in overwritten_inputs(node) for root in roots_of(node.inputs[i], roots)}
-    return frozenset(i for i, x in enumerate(fgraph.inputs) if x in memory)
 
 
 def _has_arrays(fgraph: FunctionGraph) -> bool:
