@@ -99,3 +99,10 @@ def test_the_long_way_is_not_gone_where_arguments_fit(monkeypatch: pytest.Monkey
     assert calls == []
     assert f(ones, ones.numpy()).tolist() == [2, 2, 2]
     assert calls == [2]
+
+
+def test_functions_without_arguments_are_called_and_refuse_some() -> None:
+    f = function([], tt.arange(3) * tt.constant([1.0, 2.0, 3.0]), mode="PYTORCH")
+    np.testing.assert_array_equal(f(), [0.0, 2.0, 6.0])
+    with pytest.raises(CallError):
+        f(1.0)

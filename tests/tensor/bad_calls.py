@@ -168,6 +168,7 @@ RECORDS = frozenset(
         "gamma_tail_integral",
         "gather_plan",
         "load_families",
+        "plain_arrays",
         "quadrature_rule",
         "range_length",
         "sampler_address",

@@ -30,7 +30,10 @@ class Discrete:
         return [[False] * len(node.outputs) for _ in node.inputs]
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
-        """Return that nothing flows back."""
+        """Return that nothing flows back.
+
+        Through `decompose`: all nodes of the simpler form are walked to find that.
+        """
         return [None] * len(inputs)
 
 

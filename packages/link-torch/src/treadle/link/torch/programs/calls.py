@@ -56,12 +56,15 @@ def quick_caller(
         arrays.append(f"{name}.__class__ is array and {name}.dtype is {name}_array and {fits}")
     outputs = [name if is_tensor else f"{name}.numpy()" for name, is_tensor in zip(results, native, strict=True)]
     otherwise = f"return fallback(*[x for x in (*{packed}, *rest) if x is not ABSENT], **kw)"
-    lines = [
-        f"def call({', '.join([*(f'{name}=ABSENT' for name in names), *(['/'] if names else []), '*rest', '**kw'])}):",
-        f"  if {' and '.join(tensors) or 'True'}: pass",
-        f"  elif {' and '.join(arrays) or 'True'}:",
+    chosen = [
+        f"  if {' and '.join(tensors)}: pass",
+        f"  elif {' and '.join(arrays)}:",
         *[f"    {name} = loaded({name}, {kind.dtype!r})" for name, kind in zip(names, kinds, strict=True)],
         f"  else: {otherwise}",
+    ]
+    lines = [
+        f"def call({', '.join([*(f'{name}=ABSENT' for name in names), *(['/'] if names else []), '*rest', '**kw'])}):",
+        *(chosen if names else []),
         f"  if rest or kw: {otherwise}",
         "  check()",
         "  try:",
