@@ -8,13 +8,13 @@ compiled with the program, as all helpers are without a guess.
 from __future__ import annotations
 
 import contextlib
-import contextvars
-import threading
+from functools import partial
 from typing import TYPE_CHECKING
 
 from treadle.config import TreadleError, new_lock
 from treadle.graph import Constant
 from treadle.link.c.assembly import helper_head
+from treadle.link.c.background import BACKGROUND
 from treadle.link.c.checking import has_type
 from treadle.link.c.conventions.dtypes import CTYPES
 from treadle.link.c.linking import LINKS_HELPERS, helper_library
@@ -78,8 +78,7 @@ class _Anticipation:
             OBJECTS.begin(toolchain, Source("", head, library, tuple(part)))
         if any(_scalar_name(node.op) in BLOCK_FUNCTIONS for node in fgraph.apply_nodes):
             # Whether the C library has them is found out by a run of the compiler, too.
-            context = contextvars.copy_context()
-            threading.Thread(target=context.run, args=(simd_functions, toolchain), name="treadle-c-probe").start()
+            BACKGROUND.start(partial(simd_functions, toolchain), "probe")
 
 
 _ANTICIPATION = _Anticipation()
@@ -87,8 +86,9 @@ _ANTICIPATION = _Anticipation()
 
 def anticipate(fgraph: FunctionGraph) -> None:
     """Begin to compile helpers in the background that a program for a graph will probably call, if none has them."""
-    # What is wrong comes again when the graph is linked, with the node that it is about.
-    with contextlib.suppress(TreadleError, OSError):
+    # What is wrong comes again when the graph is linked, with the node that it is about; a process that ends starts no
+    # threads.
+    with contextlib.suppress(TreadleError, OSError, RuntimeError):
         _ANTICIPATION.begin(fgraph)
 
 

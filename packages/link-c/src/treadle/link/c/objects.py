@@ -6,18 +6,18 @@ object has a helper is kept under the helper's own key, a digest of all that its
 
 from __future__ import annotations
 
-import contextlib
-import contextvars
-import threading
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from treadle.config import new_lock
+from treadle.link.c.background import BACKGROUND
 from treadle.link.c.errors import CompileError, HelperError
 from treadle.link.c.text.prelude import HEADERS, prelude
 from treadle.link.c.toolchain import support_cache
 
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Container, Sequence
     from pathlib import Path
 
@@ -86,22 +86,18 @@ class HelperObjects:
         return [*files], missing
 
     def begin(self, toolchain: Toolchain, source: Source) -> None:
-        """Compile the helpers of a program that no object has in the background; `supply` waits for them."""
+        """Compile the helpers of a program that no object has in the background.
+
+        `supply` waits for them, and compiles again those that failed.
+        """
         _, missing = self.find(toolchain, source)
         if not missing:
             return
-
-        def work() -> None:
-            # Whoever needs them compiles them again, and is told.
-            with contextlib.suppress(BaseException):
-                self.make(toolchain, source, missing)
-
-        thread = threading.Thread(target=contextvars.copy_context().run, args=(work,), name="treadle-c-helpers")
         directory = support_cache().directory
         keys = dict(zip(source.helpers, self.keys(toolchain, source), strict=True))
         with self._lock:
+            thread = BACKGROUND.start(partial(self.make, toolchain, source, missing), "helpers")
             self._begun.update(dict.fromkeys(((directory, keys[name]) for name in missing), thread))
-        thread.start()
 
     def supply(self, toolchain: Toolchain, source: Source, missing: Sequence[str]) -> list[Path]:
         """Return objects with the helpers that no object had: some are being compiled, the others are compiled here.

@@ -10,6 +10,7 @@ import shlex
 import shutil
 import signal
 import sys
+import threading
 import time
 import warnings
 from dataclasses import dataclass, replace
@@ -169,6 +170,8 @@ def _run(command: Sequence[str], shown: str) -> tuple[int, str]:
     except OSError as error:
         msg = f"c: the compiler cannot be run ({error}), command: {shown}. Set the option cxx."
         raise CompileError(msg) from error
+    this = threading.get_ident()
+    _RUNNING[this] = process
     try:
         said = _output(process, limit)
     except subprocess.TimeoutExpired as error:
@@ -179,6 +182,7 @@ def _run(command: Sequence[str], shown: str) -> tuple[int, str]:
         _end(process)
         raise CompileError(msg) from error
     finally:
+        _RUNNING.pop(this, None)
         if process.poll() is None:
             _end(process)
     return process.returncode, said.decode(errors="replace").strip()
@@ -196,6 +200,23 @@ def _output(process: subprocess.Popen[bytes], limit: float) -> bytes:
         except subprocess.TimeoutExpired:
             if last is not None and time.monotonic() >= last:
                 raise
+
+
+# The compiler that a thread of this process runs, by the thread's identifier.
+_RUNNING: dict[int, subprocess.Popen[bytes]] = {}
+
+
+def end_compiler(thread: threading.Thread) -> None:
+    """Kill the compiler that a thread of this process runs, if it runs one, which fails there."""
+    process = None if thread.ident is None else _RUNNING.get(thread.ident)
+    if process is not None and process.poll() is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def forget_compilers() -> None:
+    """Drop the compilers of the process that this one was forked from."""
+    _RUNNING.clear()
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
