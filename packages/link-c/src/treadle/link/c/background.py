@@ -22,24 +22,25 @@ _PATIENCE, _AGAIN = 5.0, 0.01
 
 
 class Background:
-    """Starts threads, which keep the caller's options and report nothing: whoever needs what they make asks again."""
+    """Starts threads, which report nothing: whoever needs what they make asks again."""
 
     def __init__(self) -> None:
         self._lock = new_lock()
         self._is_registered = False
         self._threads: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
 
-    def start(self, work: Callable[[], object], name: str) -> threading.Thread:
-        """Start and return a thread that does some work.
+    def start(
+        self, work: Callable[[], object], name: str, context: contextvars.Context | None = None
+    ) -> threading.Thread:
+        """Start and return a thread that does some work, in a copy of the caller's context if none is given.
 
         Raises
         ------
         RuntimeError
             If the system has no thread left, or the process is about to end.
         """
-        thread = threading.Thread(
-            target=contextvars.copy_context().run, args=(_quietly, work), name=f"treadle-c-{name}", daemon=True
-        )
+        run = (context or contextvars.copy_context()).run
+        thread = threading.Thread(target=run, args=(_quietly, work), name=f"treadle-c-{name}", daemon=True)
         with self._lock:
             if not self._is_registered:
                 atexit.register(self._end)
@@ -51,11 +52,16 @@ class Background:
         return thread
 
     def _end(self) -> None:
-        """Kill the compilers that threads run, and wait until the threads have ended."""
+        """Kill the compilers that threads run, and wait until these threads have ended; others are left alone."""
         until = monotonic() + _PATIENCE
-        while (alive := [thread for thread in self._threads if thread.is_alive()]) and monotonic() < until:
-            for thread in alive:
-                end_compiler(thread)
+        stopped: set[threading.Thread] = set()
+        while monotonic() < until:
+            alive = [thread for thread in self._threads if thread.is_alive()]
+            stopped.update(thread for thread in alive if end_compiler(thread))
+            left = stopped.intersection(alive)
+            if not left:
+                break
+            for thread in left:
                 thread.join(_AGAIN)
 
     def _forget(self) -> None:

@@ -158,8 +158,10 @@ def _run(command: Sequence[str], shown: str) -> tuple[int, str]:
     limit = float(config.gcc__timeout)
     # In English, since the messages are parsed.
     environment = {**os.environ, "LC_ALL": "C"}
+    this = threading.get_ident()
+    _RUNNING[this] = None
     try:
-        process = subprocess.Popen(
+        process = _RUNNING[this] = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -168,10 +170,9 @@ def _run(command: Sequence[str], shown: str) -> tuple[int, str]:
             start_new_session=True,
         )
     except OSError as error:
+        _RUNNING.pop(this, None)
         msg = f"c: the compiler cannot be run ({error}), command: {shown}. Set the option cxx."
         raise CompileError(msg) from error
-    this = threading.get_ident()
-    _RUNNING[this] = process
     try:
         said = _output(process, limit)
     except subprocess.TimeoutExpired as error:
@@ -202,16 +203,19 @@ def _output(process: subprocess.Popen[bytes], limit: float) -> bytes:
                 raise
 
 
-# The compiler that a thread of this process runs, by the thread's identifier.
-_RUNNING: dict[int, subprocess.Popen[bytes]] = {}
+# The compiler that a thread of this process runs, by the thread's identifier; None while it is being started.
+_RUNNING: dict[int, subprocess.Popen[bytes] | None] = {}
 
 
-def end_compiler(thread: threading.Thread) -> None:
-    """Kill the compiler that a thread of this process runs, if it runs one, which fails there."""
-    process = None if thread.ident is None else _RUNNING.get(thread.ident)
+def end_compiler(thread: threading.Thread) -> bool:
+    """Kill the compiler that a thread of this process runs, which fails there; return whether it runs one."""
+    if thread.ident not in _RUNNING:
+        return False
+    process = _RUNNING.get(thread.ident)
     if process is not None and process.poll() is None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
+    return True
 
 
 def forget_compilers() -> None:

@@ -8,13 +8,16 @@ headers or a directory to keep them in, programs do without them.
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import os
 import threading
+from functools import partial
 from importlib import machinery, util
 from typing import TYPE_CHECKING
 
 from treadle.cache import Cache, default_cache
 from treadle.config import TreadleError, config, new_lock
+from treadle.link.c.background import BACKGROUND
 from treadle.link.c.support.library_sources import EXTENSION, EXTENSION_LIBRARY, POOL_LIBRARY, SUFFIX
 from treadle.link.c.support.pool import POOL
 from treadle.link.c.support.prebuilt import PREBUILT, library_key
@@ -71,10 +74,8 @@ class SupportLibraries:
         if not missing:
             self._finish()
             return
-        worker = threading.Thread(
-            target=self._work, args=(config.snapshot(), missing), name="treadle-c-support", daemon=True
-        )
-        worker.start()
+        # What they are for outlives the work that has asked: whatever ends that does not end this.
+        BACKGROUND.start(partial(self._work, config.snapshot(), missing), "support", contextvars.Context())
 
     def when_ready(self, take: Callable[[ModuleType], None]) -> None:
         """Pass the extension to a function: at once, or when it is compiled, or never."""
