@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from treadle.config import COLLECTOR, new_lock, span
-from treadle.graph import Apply, FunctionGraph, overwritten_arguments
+from treadle.graph import Apply, FunctionGraph
 from treadle.link.c.assembly import Assembly
 from treadle.link.c.building import program_key, program_library
 from treadle.link.c.checking import has_type
@@ -150,7 +150,7 @@ def _recipe(unit: Unit, key: str, source: str) -> Recipe:
         uses_sorts=unit.uses_sorts,
         info_length=unit.info_length,
         keeps_blocks=unit.keeps_blocks,
-        overwrites=bool(overwritten_arguments(unit.fgraph.inputs, unit.fgraph.toposort())),
+        overwrites=unit.overwrites,
         errors=dict(needs.errors),
         has_arrays=bool(unit.loops) or any(v.type.ndim for v in tensors([*unit.fgraph.variables])),
         pointers=needs.pointers if needs.initialises else None,

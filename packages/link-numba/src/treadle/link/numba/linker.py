@@ -18,7 +18,6 @@ from treadle.graph import (
     IfElse,
     Type,
     Unsupported,
-    overwritten_arguments,
     toposort,
 )
 from treadle.link.numba.dtypes import STORAGES
@@ -115,8 +114,8 @@ class NumbaLinker(TableLinker):
         code = COMPILER.entry(entry)
         table, kept = table_of(written.constants, written.uses_blas, text)
         key = COMPILER.key(entry, entry=True)
-        overwrites = bool(overwritten_arguments(fgraph.inputs, fgraph.toposort()))
-        recipe = Recipe(key, COMPILER.stamp(), entry.name, text, written.constants, written.uses_blas, overwrites)
+        own = written.constants, written.uses_blas, written.overwrites
+        recipe = Recipe(key, COMPILER.stamp(), entry.name, text, *own)
         return NumbaProgram(ProgramGraph.of(fgraph, native_outputs), code, table, kept, recipe)
 
     def dump_whole(self, program: Program) -> Recipe | None:

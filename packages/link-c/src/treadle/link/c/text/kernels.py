@@ -114,8 +114,10 @@ class CSite(Site):
         return Length(f"(v[{at}].own != 0)") if self._is_dying(x) else Length("0")
 
     def _is_overwritten(self, x: Variable) -> bool:
-        """Whether the op says that it overwrites an operand, which rewriting allows."""
-        return self.node.inputs.count(x) == 1 and self.node.inputs.index(x) in overwritten_inputs(self.node)
+        """Whether the op says that it overwrites an operand, which rewriting allows; a rule that asks does so."""
+        is_overwritten = self.node.inputs.count(x) == 1 and self.node.inputs.index(x) in overwritten_inputs(self.node)
+        self.unit.root.overwrites |= is_overwritten
+        return is_overwritten
 
     def _fixed(self, at: int) -> str:
         """Return the condition that an array is, or shows, an argument that is read-only."""

@@ -93,6 +93,8 @@ class Unit:
             self.routines: set[str] = set()
             # Whether NumPy's sorting functions are called, where they are passed.
             self.uses_sorts = False
+            # Whether an operand is overwritten that may be an argument.
+            self.overwrites = False
             # The requirements of functions of users' ops.
             self.requirements = Requirements()
             # Names of functions and, below, of constant arrays by their texts.

@@ -115,8 +115,10 @@ class NumbaSite(Site):
         return self._given(value)
 
     def _is_overwritten(self, x: Variable) -> bool:
-        """Whether the op says that it overwrites an operand, which rewriting allows."""
-        return self.node.inputs.count(x) == 1 and self.node.inputs.index(x) in overwritten_inputs(self.node)
+        """Whether the op says that it overwrites an operand, which rewriting allows; a rule that asks does so."""
+        is_overwritten = self.node.inputs.count(x) == 1 and self.node.inputs.index(x) in overwritten_inputs(self.node)
+        self.writer.overwrites |= is_overwritten
+        return is_overwritten
 
     def spare(self, x: Variable) -> Length:
         """Return 1 where an operand fills a buffer that nothing needs after, or may be overwritten wherever it is."""

@@ -30,6 +30,8 @@ class Written:
     constants: tuple[Constant | Address, ...]
     # Whether its table has addresses of BLAS routines.
     uses_blas: bool
+    # Whether it may overwrite an argument.
+    overwrites: bool
 
 
 def write_program(fgraph: FunctionGraph, rule: Callable[[Apply], Callable[..., object]] = TABLE.rule) -> Written:
@@ -50,7 +52,7 @@ def write_program(fgraph: FunctionGraph, rule: Callable[[Apply], Callable[..., o
     lengths = list(dict.fromkeys(n for r in results for n in r.dims if n in writer.local_names))
     graph = whole(writer, blocks.texts(), parameters, lengths)
     perform = performing(fgraph, graph, parameters[2:], results, lengths, writer.slots, writer.words)
-    return Written(entry(fgraph, perform), tuple(writer.constants), writer.uses_blas)
+    return Written(entry(fgraph, perform), tuple(writer.constants), writer.uses_blas, writer.overwrites)
 
 
 class _Text:

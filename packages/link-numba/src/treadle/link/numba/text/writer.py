@@ -39,6 +39,8 @@ class GraphWriter:
         The number of buffers, and of words of the frame: the pool's, and values that functions hand on.
     constants, uses_blas
         The contents of the program's table: constants, and whether BLAS routines are among the addresses.
+    overwrites
+        Whether an operand is overwritten that may be an argument.
     input_names
         Names of each input's address, lengths and strides.
     values
@@ -66,6 +68,7 @@ class GraphWriter:
         self.local_names: set[str] = set()
         self.constants: list[Constant | Address] = []
         self.uses_blas = False
+        self.overwrites = False
         self.input_names = [_input_names(i, v.type.ndim) for i, v in enumerate(tensors(fgraph.inputs))]
         self._inputs = dict(zip(fgraph.inputs, self.input_names, strict=True))
         self.units: dict[str, Unit] = {}
