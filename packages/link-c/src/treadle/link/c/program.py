@@ -228,9 +228,10 @@ class CProgram(Program):
         error = original
         # Running the graph again in Python finds a better error, but would take too long for millions of steps.
         if code <= USER and not (status > 0 and status >> MANY & 1):
-            told = replay(self.fgraph, inputs, original)
+            error = replay(self.fgraph, inputs, original)
             # Of arguments that are overwritten, it may find another failure.
-            error = told if isinstance(told, kind) or not self.recipe.overwrites else original
+            if self.recipe.overwrites and not isinstance(error, kind):
+                error = original
         node = self.nodes[number] if number < len(self.nodes) else None
         if error is original and node is not None:
             error = node_error(node, original)

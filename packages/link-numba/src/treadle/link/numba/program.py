@@ -123,8 +123,10 @@ class NumbaProgram(Program):
     def _failure(self, status: int, inputs: Sequence[np.ndarray]) -> Exception:
         kind, text = ERRORS.get(status, (NodeError, f"the program stopped with status {status}"))
         msg = f"numba: {text}. Run the graph on the Python VM (mode FAST_COMPILE) to see where."
-        error = kind(msg)
-        told = replay(self.fgraph, inputs, error)
-        # Of arguments that are overwritten, it may find another failure.
-        is_other = self.recipe.overwrites and status != ASSERTION and not isinstance(told, kind)
-        return error if is_other else told
+        error = replay(self.fgraph, inputs, kind(msg))
+        try:
+            # Of arguments that are overwritten, it may find another failure.
+            is_other = self.recipe.overwrites and status != ASSERTION and not isinstance(error, kind)
+            return kind(msg) if is_other else error
+        finally:
+            del error  # it leads to this frame
