@@ -78,6 +78,9 @@ class Collector(CLinker):
                 texts[name] = source.object_text([name])
         raise _CollectedError
 
+    def anticipate(self, fgraph: FunctionGraph) -> None:
+        """Compile nothing ahead: no program follows, and the folder goes while compilers would still write to it."""
+
     def collect(self, graph: Graph, *, rewritten: bool) -> None:
         """Collect the helpers of a graph, as it is or as a function of it has it; what C cannot compute has none."""
         inputs, outputs = graph
