@@ -275,3 +275,15 @@ def test_negative_floats_wrap_around_wherever_they_stand(dtype: str, target: str
     for n in (1, 2, 3, 7, 8, 9, 17, 40):
         assert {int(value) for value in program(np.full(n, -5, dtype))[0]} == {expected}
         assert {int(value) for value in program(np.full(2 * n, -5, dtype)[::2])[0]} == {expected}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_floats_cut_to_integers_and_taken_back_are_those_integers(dtype: str, link: Any) -> None:
+    targets = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
+    x = tt.TensorType(dtype, (None,))("x")
+    numbers = np.array([-1.5, -300.25, 3.75, 255.5, 256.5, 100_000.0, -0.5, 7.0, -7.0] * 3, dtype)
+    program = link([x], [tt.cast(tt.cast(x, target), dtype) for target in targets])
+    for target, result in zip(targets, program(numbers), strict=True):
+        expected = numbers.astype("int64").astype(target).astype(dtype)
+        np.testing.assert_array_equal(result, expected, err_msg=target)
+        np.testing.assert_array_equal(np.signbit(result), np.signbit(expected), err_msg=target)

@@ -85,8 +85,20 @@ def converted(source: str, target: str, value: str) -> str:
         # Round float64 only once, not by way of float32.
         name = "tr_f64_round_f16" if source in {"float64", "int32", "int64", "uint32", "uint64"} else "tr_f32_round_f16"
         return f"{name}({value})"
-    if CTYPES[source].kind == "f" and target in {"uint32", "uint64"}:
-        # C leaves negative numbers undefined, and instructions for vectors differ from those for one: as in NumPy, they
-        # wrap around.
-        return f"((uint32_t)(int64_t){value})" if target == "uint32" else f"tr_f64_to_u64({value})"
+    if CTYPES[source].kind == "f" and CTYPES[target].kind in "iu":
+        return _cut(CTYPES[source].computed, target, value)
     return f"(({CTYPES[target].computed}){value})"
+
+
+def _cut(source: str, target: str, value: str) -> str:
+    """Return the C expression of a float as an integer.
+
+    C leaves undefined what does not fit. As in NumPy, short and unsigned integers wrap around, wherever the number
+    stands; compilers take a conversion and the one back for a function that rounds, and the way by a longer integer
+    keeps them from it.
+    """
+    if target == "uint64":
+        return f"tr_f64_to_u64({value})"
+    if target in {"int32", "int64"}:
+        return f"tr_{'f32' if source == 'float' else 'f64'}_to_{CTYPES[target].short}({value})"
+    return f"(({CTYPES[target].computed})({'int64_t' if target == 'uint32' else 'int32_t'}){value})"

@@ -121,7 +121,7 @@ class _Builder:
             text = self._mixed(step)
         text = text.replace("{s}", first.suffix).replace("{t}", first.math)
         check = "{1} < 0" if step.scalar_op.name == "pow" and first.kind == "i" else ""
-        if first.kind == "f" and CTYPES[step.out].kind == "u":
+        if first.kind == "f" and CTYPES[step.out].kind in "iu":
             text = converted(step.loops[0], step.out, text)
         if step.out == "float16":
             text = f"tr_f32_round_f16({text})"

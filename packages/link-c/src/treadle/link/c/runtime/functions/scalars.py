@@ -57,6 +57,21 @@ static inline uint16_t tr_f64_to_f16(double d) {
     "tr_f64_to_u64": """\
 static inline uint64_t tr_f64_to_u64(double d) { return d < 0 ? (uint64_t)(int64_t)d : (uint64_t)d; }
 """,
+    **{
+        f"tr_{short}_to_{integer}": f"""\
+static inline {integer_type} tr_{short}_to_{integer}({real} x) {{
+  const {integer_type} n = ({integer_type})x;
+#if defined(__clang__) || __GNUC__ < 12
+  return n;
+#else
+  /* Else gcc makes trunc(x) of (double)({integer_type})x, which has negative zeros, NaN, and numbers out of range. */
+  return __builtin_assoc_barrier(n);
+#endif
+}}
+"""
+        for short, real in (("f32", "float"), ("f64", "double"))
+        for integer, integer_type in (("i32", "int32_t"), ("i64", "int64_t"))
+    },
     "tr_f32_round_f16": """\
 static inline float tr_f32_round_f16(float f) { return tr_f16_to_f32(tr_f32_to_f16(f)); }
 """,
