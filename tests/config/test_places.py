@@ -8,7 +8,15 @@ import pytest
 
 import treadle.graph
 import treadle.tensor
-from treadle.config import Config, is_installed_file, is_library_file, is_own_file, is_own_module, warn_user
+from treadle.config import (
+    Config,
+    is_foreign_file,
+    is_installed_file,
+    is_library_file,
+    is_own_file,
+    is_own_module,
+    warn_user,
+)
 from treadle.graph.diagnostics.provenance import is_user_file
 
 
@@ -35,7 +43,7 @@ def test_packages_of_others_under_the_name_are_not_treadles() -> None:
 def test_file_of_the_user_is_the_users_whatever_its_folder_is_called(tmp_path: Path, folder: str) -> None:
     file = str(tmp_path / folder / "model.py")
     assert is_user_file(file)
-    assert not any(test(file) for test in (is_own_file, is_installed_file, is_library_file))
+    assert not any(test(file) for test in (is_foreign_file, is_own_file, is_installed_file, is_library_file))
 
 
 def test_installed_package_is_one_below_a_folder_that_python_searches(
@@ -46,12 +54,14 @@ def test_installed_package_is_one_below_a_folder_that_python_searches(
     assert is_installed_file(str(site / "acme" / "model.py"))
     assert not is_installed_file(str(tmp_path / "lib" / "model.py"))
     assert is_installed_file(pytest.__file__)
+    assert is_foreign_file(pytest.__file__)
 
 
 def test_file_is_known_through_links(tmp_path: Path) -> None:
     package = Path(treadle.graph.__file__).parent
     (tmp_path / "link").symlink_to(package)
     assert is_own_file(str(tmp_path / "link" / "op.py"))
+    assert is_foreign_file(str(tmp_path / "link" / "op.py"))
 
 
 def test_modules_that_other_distributions_bring_into_a_package_are_its_own() -> None:
@@ -63,6 +73,7 @@ def test_modules_that_other_distributions_bring_into_a_package_are_its_own() -> 
 
 def test_only_files_of_python_itself_are_library_files() -> None:
     assert is_library_file(subprocess.__file__)
+    assert is_foreign_file(subprocess.__file__)
     assert not is_library_file(pytest.__file__)
     assert not is_library_file(f"{Path(subprocess.__file__).parent}-more/model.py")
 

@@ -40,7 +40,13 @@ from treadle.config.kinds import BOOL, FLOAT, INT, OPTIONAL_BOOL, PATH, STR, Kin
 from treadle.config.lazy import VERSION, UpwardCalls, lazy_module, lazy_names, list_names, versioned_names
 from treadle.config.locks import live_locks, new_condition, new_lock
 from treadle.config.messages.notices import user_depth, warn_user
-from treadle.config.messages.places import is_installed_file, is_library_file, is_own_file, is_own_module
+from treadle.config.messages.places import (
+    is_foreign_file,
+    is_installed_file,
+    is_library_file,
+    is_own_file,
+    is_own_module,
+)
 from treadle.config.messages.subjects import about_call, alias
 from treadle.config.messages.text import text_of
 from treadle.config.option import Option
@@ -56,8 +62,8 @@ __all__ = [
     "OptionSourceError", "OptionValueError", "OptionWarning", "ReadOnlyOptionError", "Snapshot", "Span", "Spans",
     "TreadleError", "TreadleWarning", "UnknownOptionError", "UpwardCalls", "about_call", "alias", "checkpoint",
     "choice", "collecting", "config", "counted", "discover", "frozen", "install_advice", "installed_version",
-    "is_imported", "is_installed_file", "is_library_file", "is_own_file", "is_own_module", "lazy_module", "lazy_names",
-    "list_names", "live_locks", "modules_awaited", "new_condition", "new_lock", "package_folders", "run_inside",
+    "is_foreign_file", "is_imported", "is_installed_file", "is_library_file", "is_own_file", "is_own_module",
+    "lazy_module", "lazy_names", "list_names", "live_locks", "modules_awaited", "new_condition", "new_lock", "package_folders", "run_inside",
     "span", "subset", "tally", "text_of", "user_depth", "versioned_names", "warn_user",
 ]  # fmt: skip
 

@@ -28,13 +28,22 @@ def is_own_file(file: str) -> bool:
 
 def is_installed_file(file: str) -> bool:
     """Whether a file lies where Python looks for installed packages: a folder of the search path made for these."""
-    folders = (folder for folder in sys.path if os.path.basename(folder.rstrip("/\\")) in _SITES)  # noqa: PTH119
-    return _is_below(file, folders)
+    return _is_below(file, _sites())
 
 
 def is_library_file(file: str) -> bool:
     """Whether a file is one of Python's own library."""
     return _is_below(file, (_parent(os.__file__),)) and not is_installed_file(file)
+
+
+def is_foreign_file(file: str) -> bool:
+    """Whether a file is not the user's: it is treadle's, an installed package's, or one of Python's own library."""
+    # In one question, since links are followed only for a file that is in none of the folders as they are written.
+    return _is_below(file, (*_sites(), _parent(os.__file__), *_own_folders()))
+
+
+def _sites() -> list[str]:
+    return [folder for folder in sys.path if os.path.basename(folder.rstrip("/\\")) in _SITES]  # noqa: PTH119
 
 
 def _own_folders() -> list[str]:

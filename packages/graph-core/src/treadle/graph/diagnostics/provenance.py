@@ -6,7 +6,7 @@ import sys
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from treadle.config import config, is_installed_file, is_library_file, is_own_file, lazy_module, run_inside
+from treadle.config import config, is_foreign_file, lazy_module, run_inside
 from treadle.graph.errors import GraphTypeError, GraphValueError
 
 if TYPE_CHECKING:
@@ -229,8 +229,7 @@ class FrameFilter:
 def _is_foreign(file: str) -> bool:
     if file.startswith("<"):  # a notebook's cell, a command line, or what has no source
         return file.startswith(("<frozen", "<treadle"))
-    # Our own folders are many, and links of all of them are followed for a file that is in none: they are asked last.
-    return is_installed_file(file) or is_library_file(file) or is_own_file(file)
+    return is_foreign_file(file)
 
 
 _FRAMES = FrameFilter()
