@@ -63,8 +63,9 @@ __all__ = [
     "TreadleError", "TreadleWarning", "UnknownOptionError", "UpwardCalls", "about_call", "alias", "checkpoint",
     "choice", "collecting", "config", "counted", "discover", "frozen", "install_advice", "installed_version",
     "is_foreign_file", "is_imported", "is_installed_file", "is_library_file", "is_own_file", "is_own_module",
-    "lazy_module", "lazy_names", "list_names", "live_locks", "modules_awaited", "new_condition", "new_lock", "package_folders", "run_inside",
-    "span", "subset", "tally", "text_of", "user_depth", "versioned_names", "warn_user",
+    "lazy_module", "lazy_names", "list_names", "live_locks", "modules_awaited", "new_condition", "new_lock",
+    "package_folders", "run_inside", "span", "subset", "tally", "text_of", "user_depth", "versioned_names",
+    "warn_user",
 ]  # fmt: skip
 
 
