@@ -19,7 +19,7 @@ from treadle.rewrite.tags import DOCUMENTED_TAGS
 
 if TYPE_CHECKING:
     import difflib
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from types import FrameType
 else:
     difflib = lazy_module("difflib")
@@ -60,6 +60,21 @@ class Entry:
         return self.tags.difference(silent) if silent else self.tags
 
 
+class _Moves:
+    """Counts how often a database has come into another one, or left it."""
+
+    def __init__(self) -> None:
+        self._lock = new_lock()
+        self.count = 0
+
+    def note(self) -> None:
+        with self._lock:
+            self.count += 1
+
+
+_MOVES = _Moves()
+
+
 class RewriteDatabase:
     """Rewriters and databases by name and tag. Kinds of databases differ in what a query of them returns.
 
@@ -78,6 +93,8 @@ class RewriteDatabase:
         self._inside: dict[str, RewriteDatabase] = {}
         self._seen_tags: set[str] = set()
         self._around: list[RewriteDatabase] = []
+        # The family, and how many databases had moved when it was found.
+        self._relatives: tuple[int, Sequence[RewriteDatabase]] | None = None
         self._lock = new_lock()
         self._answers: dict[object, Any] = {}
 
@@ -142,9 +159,11 @@ class RewriteDatabase:
             if old is not None and isinstance(old.member, RewriteDatabase):
                 old.member._around.remove(self)
                 del self._inside[name]
+                _MOVES.note()
             if isinstance(member, RewriteDatabase):
                 member._around.append(self)
                 self._inside[name] = member
+                _MOVES.note()
             self._changed()
 
     def _ensure(self) -> None:
@@ -207,18 +226,22 @@ class RewriteDatabase:
                 )
                 raise DuplicateRegistrationError(msg)
 
-    def _family(self) -> Iterator[RewriteDatabase]:
-        """Yield the databases around, and those inside them."""
+    def _family(self) -> Sequence[RewriteDatabase]:
+        """Return the databases around, and those inside them, which are looked for again once any has moved."""
+        moves = _MOVES.count
+        if self._relatives is None or self._relatives[0] != moves:
+            self._relatives = moves, self._find_family()
+        return self._relatives[1]
+
+    def _find_family(self) -> Sequence[RewriteDatabase]:
         pending: list[RewriteDatabase] = list(self._around)
-        seen: set[int] = {id(self)}
+        found: dict[int, RewriteDatabase] = {id(self): self}
         while pending:
             database = pending.pop()
-            if id(database) in seen:
-                continue
-            seen.add(id(database))
-            pending += database._around
-            yield database
-            pending += database._databases()
+            if id(database) not in found:
+                found[id(database)] = database
+                pending += (*database._around, *database._databases())
+        return list(found.values())[1:]
 
     def _registered(self, name: str) -> Entry | None:
         """Return what is registered under a name, None where nothing is."""
