@@ -102,7 +102,7 @@ def assemble(graph: ProgramGraph, library: SharedLibrary, recipe: Recipe) -> CPr
     values = [each.data.astype(np.dtype(each.type.dtype), order="C", subok=False) for each in recipe.constants]
     pointers = {**(blas_pointers() if recipe.uses_blas else {}), "sorts": sorts_table() if recipe.uses_sorts else 0}
     pointers["watch"] = WATCH.address() if recipe.loops else 0
-    descriptors = [np.dtype(name) for name in (*recipe.inputs, *(each.type.dtype for each in recipe.constants))]
+    descriptors = [np.dtype(name) for name in recipe.inputs]
     fixed = BRIDGE.words(
         [
             id(np.ndarray),

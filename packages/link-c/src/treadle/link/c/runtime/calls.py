@@ -8,22 +8,25 @@ from treadle.link.c.conventions.convention import FIXED, MANY, MANY_STEPS
 MOST_ON_STACK = 1 << 16
 
 CALLS = {
-    "tr_enter": """\
-static int tr_enter(tr_var *v, uintptr_t object, uintptr_t type, uintptr_t descr, int nd, int64_t size,
-                    const int64_t *shape) {
-  const tr_object *x = (const tr_object *)object;
-  uintptr_t bits;
-  if (x->type != type || x->descr != descr || x->nd != nd) return TR_CHECK;
+    "tr_open": """\
+static inline uintptr_t tr_open(tr_var *v, const tr_object *x, int nd) {
+  uintptr_t bits = (uintptr_t)x->data;
   v->p = x->data;
   v->fixed = !(x->flags & TR_WRITEABLE);
-  bits = (uintptr_t)v->p;
   for (int d = 0; d < nd; d++) {
     v->n[d] = x->dims[d];
-    if (shape && shape[d] >= 0 && shape[d] != x->dims[d]) return TR_CHECK;
     v->s[d] = x->dims[d] == 1 ? 0 : x->strides[d];
     bits |= (uintptr_t)v->s[d];
   }
-  return bits & (uintptr_t)(size - 1) ? TR_CHECK : 0;
+  return bits;
+}
+""",
+    "tr_enter": """\
+static int tr_enter(tr_var *v, const tr_object *x, uintptr_t type, uintptr_t descr, const tr_given *g) {
+  if (x->type != type || x->descr != descr || x->nd != g->nd) return TR_CHECK;
+  if (tr_open(v, x, g->nd) & (uintptr_t)(g->size - 1)) return TR_CHECK;
+  if (g->shape) for (int d = 0; d < g->nd; d++) if (g->shape[d] >= 0 && g->shape[d] != v->n[d]) return TR_CHECK;
+  return 0;
 }
 """,
     "tr_expect": """\
@@ -45,7 +48,7 @@ static int tr_leave(tr_var *v, int nd, int64_t *info) {
   return TR_WRAPPED;
 }
 """,
-    # A call of a program. F: its fixed values, then its constants, then the descriptors of inputs and constants; a: the
+    # A call of a program. F: its fixed values, then its constants, then the descriptors of inputs; a: the
     # arguments and the caller's arrays for outputs; info: if not 0, what is said of each output, then four counts.
     "tr_perform": f"""\
 static int64_t tr_perform(const tr_program *g, tr_arena *arena, const uintptr_t *F, const uintptr_t *a,
@@ -54,14 +57,13 @@ static int64_t tr_perform(const tr_program *g, tr_arena *arena, const uintptr_t 
   const int64_t count = g->count, inputs = g->inputs;
   const uintptr_t *constants = F + {len(FIXED)}, *kinds = constants + g->constants;
   tr_var local[large ? 1 : count + 1], *v = large ? malloc((size_t)count * sizeof *v) : local;
+  const tr_given *x = g->given;
   int64_t r = TR_CHECK;
   if (!v) return TR_MEMORY;
   for (int64_t i = 0; i < count; i++) {{ v[i].own = v[i].dst = 0; v[i].fixed = 0; v[i].arena = arena; }}
-  for (int64_t k = 0; k < inputs + g->constants; k++) {{
-    const tr_given *x = g->given + k;
-    const uintptr_t object = k < inputs ? a[k] : constants[k - inputs];
-    if (tr_enter(v + x->at, object, F[0], kinds[k], x->nd, x->size, x->shape)) goto done;
-  }}
+  for (int64_t k = 0; k < inputs; k++, x++)
+    if (tr_enter(v + x->at, (const tr_object *)a[k], F[0], kinds[k], x)) goto done;
+  for (int64_t k = 0; k < g->constants; k++, x++) tr_open(v + x->at, (const tr_object *)constants[k], x->nd);
   for (int64_t k = 0; k < g->outputs; k++) tr_expect(v + g->results[k].at, a[inputs + k]);
   r = g->run(v, F);
   if (!r)
@@ -85,7 +87,7 @@ static int64_t tr_execute(const tr_program *g, const uintptr_t *F, const uintptr
   memset(&arena, 0, offsetof(tr_arena, spare));
   if (pool && pool[0] && pool[1]) {{ arena.take = (void *)pool[0]; arena.give = (void *)pool[1]; }}
   const int64_t r = tr_perform(g, &arena, F, a, info);
-  tr_drop(&arena);
+  if (arena.spares) tr_drop(&arena);
   return r;
 }}
 """,
