@@ -208,3 +208,24 @@ def test_fused_function_of_two_results(link: Link) -> None:
     first, second = link([x, y], op(x, y, return_list=True))(value, other)
     np.testing.assert_allclose(first, np.exp((value + other).astype("float64")), rtol=1e-14)
     np.testing.assert_array_equal(second, value == other)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float16", "complex64", "bool", "int8"])
+@pytest.mark.parametrize("count", [1, 2, 8, 9])
+def test_an_element_that_is_repeated_a_few_times_is_read_once(link: Link, dtype: str, count: int) -> None:
+    x = TensorType(dtype, (None, None))("x")
+    repeated = tt.alloc(x[:, :, None], x.shape[0], x.shape[1], count)
+    program = link([x], [repeated])
+    assert ("o_q + d2" in program.source) == (count in {1, 9})
+    value = np.arange(42).reshape(6, 7).astype(dtype)
+    for each in (value, value[::-2, 1::3], value.T, value[:0], value[:, :1]):
+        np.testing.assert_array_equal(program(each)[0], np.repeat(each[:, :, None], count, 2), strict=True)
+
+
+def test_an_element_is_repeated_a_few_times_in_any_order_of_dimensions(link: Link) -> None:
+    x, y = TensorType("float64", (None, None, 3))("x"), TensorType("float64", (None, None, 1))("y")
+    program = link([x, y], [tt.set_subtensor(x[::2], tt.alloc(y, (x.shape[0] + 1) // 2, x.shape[1], 3))])
+    a, b = np.arange(60.0).reshape(5, 4, 3), -np.arange(12.0).reshape(3, 4, 1)
+    expected = a.copy()
+    expected[::2] = b
+    np.testing.assert_array_equal(program(a, b)[0], expected)

@@ -21,6 +21,9 @@ from treadle.link.numba.text.unit import Unit
 from treadle.link.numba.text.values import ArrayValue, ScalarValue, Value, is_literal, product
 from treadle.tensor import tensors
 
+# Lengths of a last dimension along which a copy writes an element again, for which no loop is written.
+_FEW = frozenset(map(str, range(2, 9)))
+
 
 class GraphWriter:
     """Collects statements; rules call its methods.
@@ -433,7 +436,16 @@ class GraphWriter:
     def copy_into(self, target: ArrayValue, source: Value) -> None:
         """Write that a value is copied into an array, converted and broadcast."""
         text = converted("x_x", source.storage.dtype, target.storage.dtype)
-        self.run_elementwise("copy", [("x", source)], [("o", target)], [f"o_x = {text}"])
+        targets = [target]
+        few = target.dims[-1]
+        if target.ndim > 1 and isinstance(source, ArrayValue) and source.dims[-1] == "1" and few in _FEW:
+            # Each element is read once and written to its few places, which a loop over them would take long for.
+            size, step = target.storage.itemsize, target.strides[-1]
+            lines = [replace(target, dims=target.dims[:-1], strides=target.strides[:-1], packed=False)] * int(few)
+            targets = [replace(o, address=f"({o.address} + {size * k} * {step})") for k, o in enumerate(lines)]
+            source = replace(source, dims=source.dims[:-1], strides=source.strides[:-1])
+        outputs = [(f"o{k or ''}", o) for k, o in enumerate(targets)]
+        self.run_elementwise("copy", [("x", source)], outputs, [f"{name}_x = {text}" for name, _ in outputs])
 
     def packed(self, value: ArrayValue) -> ArrayValue:
         """Return an array in C order: the same one if it is, otherwise a copy (decided at run time)."""
