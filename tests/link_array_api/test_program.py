@@ -169,14 +169,14 @@ def test_a_device_that_is_none_is_refused() -> None:
     x = tt.dvector("x")
     with (
         config.change_flags(array_api__device="no_such_device"),
-        pytest.raises(OptionValueError, match="array_api__device: 'no_such_device' cannot be used with numpy"),
+        pytest.raises(OptionValueError, match=r"device: 'no_such_device' cannot .* that numpy finds here: cpu"),
     ):
         function([x], x + 1, mode="ARRAY_API")
 
 
 def test_a_device_of_a_shared_variable_that_is_none_is_refused_by_the_variables_name() -> None:
     w = tt.shared(np.ones(2), name="w", device="gpu:7")
-    with pytest.raises(GraphValueError, match=r"variable w: its device 'gpu:7' cannot be used with numpy .* here: cpu"):
+    with pytest.raises(GraphValueError, match=r"variable w: its device 'gpu:7' cannot .* that numpy finds here: cpu"):
         function([], w * 2, mode="ARRAY_API")
 
 

@@ -73,9 +73,14 @@ def test_programs_run_on_the_device_of_the_option_or_of_the_mode(tmp_path: Path)
 @pytest.mark.parametrize("name", ["cpu:99", "no_such_platform", "cpu:one"])
 def test_a_device_that_is_not_there_is_refused_when_the_function_is_compiled(name: str) -> None:
     x = tt.dvector("x")
-    with pytest.raises(OptionValueError, match=rf"jax__device: '{re.escape(name)}' cannot .* finds here: cpu:0"):
-        function([x], x + 1, mode=get_mode("JAX").clone(link_kwargs={"device": name}))
-    with config.change_flags(jax__device=name), pytest.raises(OptionValueError, match="jax__device"):
+    text = rf"'{re.escape(name)}' cannot .* finds here: cpu:0"
+    mode = get_mode("JAX").clone(link_kwargs={"device": name})
+    with pytest.raises(GraphValueError, match=f"device of the mode's link_kwargs, {text}"):
+        function([x], x + 1, mode=mode)
+    # Also where the option names one that is there.
+    with config.change_flags(jax__device="cpu:0"), pytest.raises(GraphValueError, match=f"link_kwargs, {text}"):
+        function([x], x + 1, mode=mode)
+    with config.change_flags(jax__device=name), pytest.raises(OptionValueError, match=f"option jax__device: {text}"):
         function([x], x + 1, mode="JAX")
 
 

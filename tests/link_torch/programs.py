@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.graph import FunctionGraph
+from treadle.graph import Apply, FunctionGraph, Op, Variable
 from treadle.link.torch.linker import TorchLinker
 from treadle.link.vm import PythonLinker
 from treadle.tensor import TensorType
@@ -65,3 +65,15 @@ def sample(dtype: str, shape: Sequence[int], seed: int = 0) -> Any:
         return rng.integers(info.min, info.max, shape, dtype=dtype, endpoint=True)
     values = rng.normal(size=shape) * 3
     return (values + 1j * rng.normal(size=shape) if kind == "c" else values).astype(dtype)
+
+
+class OnHost(Op):
+    """An op that PyTorch has no rule for."""
+
+    __props__ = ()
+
+    def make_node(self, x: Variable) -> Apply:
+        return Apply(self, [x], [x.type()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+        outputs[0][0] = inputs[0] * 2

@@ -9,15 +9,15 @@ import pytest
 import torch
 
 import treadle.tensor as tt
-from tests.link_torch.programs import check, link, sample, tensor
+from tests.link_torch.programs import OnHost, check, link, sample, tensor
 from treadle.compile import function, get_mode, shared
 from treadle.config import OptionValueError, config
-from treadle.graph import Apply, LoweringError, Op, Variable
+from treadle.graph import GraphValueError, LoweringError
 from treadle.link.torch import dtypes
 from treadle.link.torch.programs.program import loader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
 CPU = torch.device("cpu")
 
@@ -26,18 +26,6 @@ CPU = torch.device("cpu")
 def _uncompiled() -> Iterator[None]:
     with config.change_flags(torch__compile=False, on_python_step="ignore"):
         yield
-
-
-class OnHost(Op):
-    """An op that PyTorch has no rule for."""
-
-    __props__ = ()
-
-    def make_node(self, x: Variable) -> Apply:
-        return Apply(self, [x], [x.type()])
-
-    def perform(self, node: Apply, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
-        outputs[0][0] = inputs[0] * 2
 
 
 def test_arguments_share_memory_with_what_a_program_reads() -> None:
@@ -121,8 +109,16 @@ def test_a_mode_may_name_the_device_of_its_functions() -> None:
     assert w.get_value(borrow=True, return_internal_type=True).device.type == "meta"
     assert tripled.torch_function(value).device.type == "meta"
     assert here(np.ones(3, "float32")).tolist() == [2.0, 2.0, 2.0]
-    with pytest.raises(OptionValueError, match="cuda:99"):
-        function([x], x * 2, mode=mode.clone(link_kwargs={"device": "cuda:99"}))
+
+
+def test_a_device_that_is_not_there_is_refused_by_what_names_it() -> None:
+    x = tt.fvector("x")
+    elsewhere = get_mode("PYTORCH").clone(link_kwargs={"device": "cuda:99"})
+    text = r"'cuda:99' cannot be used \(.*\)\. Give the name of a device that PyTorch finds here: cpu"
+    with pytest.raises(GraphValueError, match=f"TorchLinker: the device of the mode's link_kwargs, {text}"):
+        function([x], x * 2, mode=elsewhere)
+    with config.change_flags(torch__device="cuda:99"), pytest.raises(OptionValueError, match=f"torch__device: {text}"):
+        function([x], x * 2, mode="PYTORCH")
 
 
 def test_results_in_new_memory_are_told_from_those_that_may_share_it() -> None:

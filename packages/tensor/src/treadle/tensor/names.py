@@ -54,6 +54,7 @@ LAZY = {
     "linking.array_functions": "ArrayFunctions",
     "linking.array_rules": "ArrayRules enter_array_rules",
     "linking.device_linker": "DeviceLinker",
+    "linking.devices": "Devices",
     "linking.generator_states": "expand_generators",
     "linking.portable_linker": "PortableLinker",
     "loops.loops": "ENDLESS LoopInputs RowLengths Scan",

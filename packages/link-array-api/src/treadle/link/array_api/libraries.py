@@ -15,7 +15,7 @@ import numpy as np
 
 from treadle.config import OptionValueError, config
 from treadle.link.array_api.table import Array, kernel_of
-from treadle.tensor import ScalarOp
+from treadle.tensor import Devices, ScalarOp
 
 # By the names of the standard's dtypes, and of others that libraries have.
 _NUMBERS = (
@@ -103,27 +103,33 @@ def library() -> Library:
     return _library(name, config.array_api__device, str(xp.empty(0).dtype))
 
 
-def device_problem(device: str) -> str | None:
-    """Return why the library cannot use a device, and which devices it names; None if it can."""
-    name = config.array_api__namespace
-    xp = namespace(name)
-    try:
-        xp.empty(0, device=device or None)
-    except Exception as error:  # noqa: BLE001 - each library raises its own
-        reason = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
-        found = ", ".join(map(str, xp.__array_namespace_info__().devices()))
-        return f"{device!r} cannot be used with {name} ({reason}). Give a device that it finds here: {found}; or none."
-    return None
+class LibraryDevices(Devices[str | None]):
+    """The devices of the library that option ``array_api__namespace`` names; the empty name stands for its default."""
+
+    errors = (Exception,)  # each library raises its own
+
+    @property
+    def library(self) -> str:
+        """The namespace."""
+        return str(config.array_api__namespace)
+
+    def look_up(self, name: str) -> str | None:
+        """Return the name, if arrays can be there."""
+        namespace(self.library).empty(0, device=name or None)
+        return name or None
+
+    def names(self) -> Sequence[str]:
+        """Return the names of the devices that the library lists."""
+        return [str(device) for device in namespace(self.library).__array_namespace_info__().devices()]
+
+
+DEVICES = LibraryDevices("array_api__device")
 
 
 @cache
 def _library(name: str, device: str, default: str) -> Library:
     del default
-    problem = device_problem(device)
-    if problem is not None:
-        msg = f"option array_api__device: {problem}"
-        raise OptionValueError(msg)
-    xp, place = namespace(name), device or None
+    xp, place = namespace(name), DEVICES.find(device)
     example = xp.empty(0, device=place)
     dtypes = {dtype: getattr(xp, dtype) for dtype in _NUMBERS if _has(xp, dtype, place)}
     return Library(name, xp, place, type(example), MappingProxyType(dtypes))

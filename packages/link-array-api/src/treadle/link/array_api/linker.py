@@ -6,7 +6,7 @@ from typing import Any
 
 from treadle.config import span
 from treadle.graph import Apply, Constant, FunctionGraph, Type, Unsupported, Value, Variable
-from treadle.link.array_api.libraries import Library, device_problem, library
+from treadle.link.array_api.libraries import DEVICES, Library, library
 from treadle.link.array_api.loops import Loop
 from treadle.link.array_api.program import ArrayProgram, loader
 from treadle.link.array_api.table import ARRAY_API, SCALARS, Lowered
@@ -23,11 +23,7 @@ class ArrayAPILinker(DeviceLinker):
     table = ARRAY_API
     scalars = "treadle.link.array_api.SCALARS"
     device_option = "array_api__device_outputs"
-    placement_option = "array_api__device"
-
-    def device_problem(self, name: str) -> str | None:
-        """Return why the library cannot use a device, and which devices it names; None if it can."""
-        return device_problem(name)
+    devices = DEVICES
 
     def lacks_rule(self, node: Apply) -> bool:
         """Whether there is no rule for a node, or the library lacks what it takes: it then runs on the host."""

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from treadle.graph import Apply, FunctionGraph, Type
-from treadle.link.jax.placement import device_problem, find_device
+from treadle.link.jax.placement import DEVICES
 from treadle.link.jax.programs.executables import ExecutableCache
 from treadle.link.jax.programs.program import JaxProgram, ProgramSpec, device_form
 from treadle.link.jax.scalars import SCALARS
@@ -54,7 +54,7 @@ class JAXLinker(DeviceLinker):
     table = JAX
     scalars = "treadle.link.jax.SCALARS"
     device_option = "jax__device_outputs"
-    placement_option = "jax__device"
+    devices = DEVICES
 
     def lacks_rule(self, node: Apply) -> bool:
         """Whether there is no rule for a node's op, or no function for an elementwise function of it."""
@@ -79,12 +79,9 @@ class JAXLinker(DeviceLinker):
         """Return the class of JAX's arrays, and a function that makes one of a NumPy array; None for other values."""
         return device_form(kind, self._place())
 
-    def device_problem(self, name: str) -> str | None:
-        """Return why a device cannot be used, and which devices there are; None if it can."""
-        return device_problem(name)
-
     def _place(self) -> jax.Device | None:
-        return find_device(self.device)
+        with self.placed():
+            return DEVICES.chosen()
 
     def check(self, node: Apply) -> Lowered:
         """Return what the node's rule makes of it."""

@@ -2,50 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import jax
 import numpy as np
 
-from treadle.config import OptionValueError
+from treadle.tensor import Devices
 
 
-def find_device(name: str) -> jax.Device | None:
-    """Return the device that option ``jax__device`` names, such as ``cpu:1`` or ``gpu``; None where it is empty.
+class JaxDevices(Devices["jax.Device | None"]):
+    """JAX's devices, such as ``cpu:1`` or ``gpu``; the empty name leaves the choice to JAX."""
 
-    Raises
-    ------
-    OptionValueError
-        If JAX finds no such device.
-    """
-    found = _look_up(name)
-    if isinstance(found, str):
-        msg = f"option jax__device: {found}"
-        raise OptionValueError(msg)
-    return found
+    library = "JAX"
+    errors = (RuntimeError, ValueError)
 
-
-def device_problem(name: str) -> str | None:
-    """Return why a device cannot be used, and which devices there are; None if it can."""
-    found = _look_up(name)
-    return found if isinstance(found, str) else None
-
-
-def _look_up(name: str) -> jax.Device | str | None:
-    """Return the device, None for JAX's own choice; or what is wrong with the name."""
-    if not name:
-        return None
-    platform, _, number = name.partition(":")
-    try:
+    def look_up(self, name: str) -> jax.Device | None:
+        """Return the device, None for JAX's own choice."""
+        if not name:
+            return None
+        platform, _, number = name.partition(":")
         devices = jax.devices(platform)
         at = int(number or 0)
-        if 0 <= at < len(devices):
-            return devices[at]
-        reason = f"JAX finds {len(devices)} of {platform}, numbered from 0"
-    except (RuntimeError, ValueError) as error:
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-    found = ", ".join(f"{d.platform}:{i}" for i, d in enumerate(jax.devices()))
-    return f"{name!r} cannot be used ({reason}). Give the name of a device that JAX finds here: {found}."
+        if not 0 <= at < len(devices):
+            msg = f"JAX finds {len(devices)} of {platform}, numbered from 0"
+            raise ValueError(msg)
+        return devices[at]
+
+    def names(self) -> Sequence[str]:
+        """Return a name of each device of the default platform."""
+        return [f"{d.platform}:{i}" for i, d in enumerate(jax.devices())]
+
+
+DEVICES = JaxDevices("jax__device")
 
 
 def default_device() -> jax.Device:

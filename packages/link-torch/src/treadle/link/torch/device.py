@@ -2,39 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import torch
 
-from treadle.config import OptionValueError, config
+from treadle.tensor import Devices
 
 
-def device() -> torch.device:
-    """Return the device named by the option ``torch__device``."""
-    found = _look_up(config.torch__device)
-    if isinstance(found, str):
-        msg = f"option torch__device: {found}"
-        raise OptionValueError(msg)
-    return found
+class TorchDevices(Devices[torch.device]):
+    """PyTorch's devices, such as ``cpu`` or ``cuda:0``."""
 
+    library = "PyTorch"
+    errors = (RuntimeError, AssertionError)
 
-def device_problem(name: str) -> str | None:
-    """Return why a device cannot be used, and which devices there are; None if it can."""
-    found = _look_up(name)
-    return found if isinstance(found, str) else None
-
-
-def _look_up(name: str) -> torch.device | str:
-    """Return the device, or what is wrong with its name."""
-    try:
+    def look_up(self, name: str) -> torch.device:
+        """Return the device: one that can hold a tensor."""
         return torch.empty(0, device=name).device
-    except (RuntimeError, AssertionError) as error:
-        reason = str(error).splitlines()[0]
-    other = torch.accelerator.current_accelerator()
-    here = [f"{other.type}:{i}" for i in range(torch.accelerator.device_count())] if other is not None else []
-    found = ", ".join(["cpu", *here])
-    return f"{name!r} cannot be used ({reason}). Give the name of a device that PyTorch finds here: {found}."
+
+    def names(self) -> Sequence[str]:
+        """Return the names of the CPU and of the accelerators."""
+        other = torch.accelerator.current_accelerator()
+        if other is None:
+            return ["cpu"]
+        return ["cpu", *(f"{other.type}:{i}" for i in range(torch.accelerator.device_count()))]
+
+
+DEVICES = TorchDevices("torch__device")
 
 
 def counted_memory(place: torch.device) -> Callable[[], int] | None:

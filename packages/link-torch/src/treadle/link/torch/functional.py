@@ -21,7 +21,7 @@ from treadle.graph import (
     clone_replace,
     vectorize_graph,
 )
-from treadle.link.torch.device import device
+from treadle.link.torch.device import DEVICES
 from treadle.link.torch.linker import TorchLinker
 from treadle.link.torch.programs.storage import from_host, to_native
 from treadle.link.vm import Program
@@ -259,7 +259,7 @@ class TorchFunction:
                 raise GraphTypeError(msg)
         self._shared = [var.container for var in shared]
         linker = maker.linker
-        self._place = linker.place() if isinstance(linker, TorchLinker) else device()
+        self._place = linker.place() if isinstance(linker, TorchLinker) else DEVICES.chosen()
         self._expressions = Expressions(
             [*explicit, *plain.values()], clone_replace(outputs, plain) if plain else outputs, maker.program_of
         )

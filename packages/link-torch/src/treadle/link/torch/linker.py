@@ -12,7 +12,7 @@ import torch
 from treadle.config import config, span
 from treadle.graph import Apply, FunctionGraph, Type, Value
 from treadle.link.torch.control_flow import ControlFlowProgram, is_control
-from treadle.link.torch.device import device, device_problem
+from treadle.link.torch.device import DEVICES
 from treadle.link.torch.dtypes import check_dtypes
 from treadle.link.torch.programs.compilation import Compiled, can_compile
 from treadle.link.torch.programs.deferral import Deferred, When
@@ -58,7 +58,7 @@ class TorchLinker(DeviceLinker):
     table = TORCH
     scalars = "treadle.link.torch.SCALARS"
     device_option = "torch__device_outputs"
-    placement_option = "torch__device"
+    devices = DEVICES
 
     def __init__(
         self,
@@ -74,11 +74,7 @@ class TorchLinker(DeviceLinker):
     def place(self) -> torch.device:
         """Return the device that programs run on."""
         with self.placed():
-            return device()
-
-    def device_problem(self, name: str) -> str | None:
-        """Return why a device cannot be used, and which devices there are; None if it can."""
-        return device_problem(name)
+            return DEVICES.chosen()
 
     def lacks_rule(self, node: Apply) -> bool:
         """Whether there is no rule for a node's op, or no kernel for an elementwise function of it."""
@@ -108,7 +104,7 @@ class TorchLinker(DeviceLinker):
         self, fgraph: FunctionGraph, native_outputs: frozenset[int], forms: ProgramForms
     ) -> TorchProgram | ControlFlowProgram:
         inner = self._within(forms)
-        place = device()
+        place = DEVICES.chosen()
         check_dtypes(fgraph, place)
         fgraph = unrolled(fgraph, config.torch__unroll)
         if any(map(is_control, fgraph.apply_nodes)):
@@ -147,7 +143,7 @@ class TorchLinker(DeviceLinker):
         if any(is_control(node) or self.runs_in_python(node) for node in fgraph.apply_nodes):
             return None
         plan = plan_of(fgraph)
-        place = device()
+        place = DEVICES.chosen()
         if plan.prelude or plan.refused or not plan.hosts.keys().isdisjoint(fgraph.inputs[:varying]):
             return None
         generated = self._generated(fgraph, plan, place)
@@ -161,7 +157,7 @@ class TorchLinker(DeviceLinker):
     def _link_straight(
         self, fgraph: FunctionGraph, native_outputs: frozenset[int], may_compile: bool = True
     ) -> TorchProgram:
-        place = device()
+        place = DEVICES.chosen()
         generated = self._generated(fgraph, plan_of(fgraph), place)
         run: Callable[..., Sequence[Value]] = generated.run
         when = self._when(fgraph) if may_compile else When.NEVER

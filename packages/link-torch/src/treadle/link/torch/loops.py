@@ -31,7 +31,7 @@ from typing import Protocol
 import torch
 
 from treadle.graph import Constant, FunctionGraph, NodeError, Value
-from treadle.link.torch.device import device
+from treadle.link.torch.device import DEVICES
 from treadle.link.torch.programs.compilation import PROCESS, no_grad
 from treadle.link.torch.programs.generation import either
 from treadle.link.torch.programs.program import explained, invalid, loader, owned
@@ -97,7 +97,7 @@ class Loop:
     def link(self, linker: StepLinker) -> None:
         """Link the body; the loop can be called then."""
         op = self._op
-        self._place = place = device()
+        self._place = place = DEVICES.chosen()
         body = op.fgraph.unfreeze()
         step = linker.link_step(body, op.n_sequences + op.n_carries)
         self._steps: StraightSteps | CalledSteps

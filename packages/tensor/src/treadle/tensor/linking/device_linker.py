@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
 
     from treadle.graph import FunctionGraph
     from treadle.link.vm import Program, ProgramGraph
+    from treadle.tensor.linking.devices import Devices
 
 __all__ = ["DeviceLinker"]
 
@@ -32,17 +32,19 @@ class DeviceLinker(PortableLinker):
         None, the option decides that `device_option` names. A mode sets it by
         ``mode.clone(link_kwargs={"device_outputs": True})``.
     device
-        The name of the device that programs run on, as the option that `placement_option` names takes it, which
-        decides if this is None. A mode sets it by ``mode.clone(link_kwargs={"device": "gpu:1"})``.
+        The name of the device that programs run on, as the option of `devices` takes it, which decides if this is
+        None. A mode sets it by ``mode.clone(link_kwargs={"device": "gpu:1"})``.
 
     Attributes
     ----------
-    device_option, placement_option
-        The options' names.
+    device_option
+        The name of the option for `device_outputs`.
+    devices
+        The library's devices.
     """
 
     device_option: ClassVar[str]
-    placement_option: ClassVar[str]
+    devices: ClassVar[Devices[Any]]
 
     def __init__(
         self, *, allow_gc: bool | None = None, device_outputs: bool | None = None, device: str | None = None
@@ -58,7 +60,7 @@ class DeviceLinker(PortableLinker):
         if value is None or isinstance(value, str):
             return value
         msg = f"{type(self).__name__}: device must be the name of a device, got {value!r}. Give a string as option "
-        raise GraphTypeError(msg + f"{self.placement_option} takes it.")
+        raise GraphTypeError(msg + f"{self.devices.option} takes it.")
 
     @property
     def device_outputs(self) -> bool:  # type: ignore[override]  # nobody sets it
@@ -68,7 +70,7 @@ class DeviceLinker(PortableLinker):
     @property
     def device(self) -> str:
         """The name of the device that programs run on."""
-        return str(getattr(config, self.placement_option) if self._device is None else self._device)
+        return str(getattr(config, self.devices.option) if self._device is None else self._device)
 
     def clone(
         self, allow_gc: bool | None = None, device_outputs: bool | None = None, device: str | None = None
@@ -97,18 +99,11 @@ class DeviceLinker(PortableLinker):
         if not named or self._device:
             return self
         what, name = named[0]
-        problem = self.device_problem(name)
+        problem = self.devices.problem(name)
         if problem is not None:
             msg = f"shared variable {what}: its device {problem}"
             raise GraphValueError(msg)
         return self.clone(device=name)
-
-    @abstractmethod
-    def device_problem(self, name: str) -> str | None:
-        """Return why programs cannot run on a device, and which devices there are; None if they can.
-
-        The text goes on from what the device is named by: ``'gpu:7' cannot be used (...). Give ...``
-        """
 
     def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
         """Return a program for the graph, on the linker's device."""
@@ -125,8 +120,20 @@ class DeviceLinker(PortableLinker):
             return super().load(data, graph)
 
     def placed(self) -> AbstractContextManager[object]:
-        """Return a context in which the option names the linker's device, as in `link` and `load`: rules may ask it."""
-        return nullcontext() if self._device is None else config.change_flags(**{self.placement_option: self._device})
+        """Return a context in which the option names the linker's device, as in `link` and `load`: rules may ask it.
+
+        Raises
+        ------
+        GraphValueError
+            If the library finds no device of the name that the mode has given.
+        """
+        if self._device is None:
+            return nullcontext()
+        problem = self.devices.problem(self._device)
+        if problem is not None:
+            msg = f"{type(self).__name__}: the device of the mode's link_kwargs, {problem}"
+            raise GraphValueError(msg)
+        return config.change_flags(**{self.devices.option: self._device})
 
 
 def _numbered(name: str) -> str:

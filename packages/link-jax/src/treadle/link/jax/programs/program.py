@@ -19,7 +19,7 @@ from treadle.link.jax.errors import (
     CheckFailedError,
     RecompilationWarning,
 )
-from treadle.link.jax.placement import find_device, on_device
+from treadle.link.jax.placement import DEVICES, on_device
 from treadle.link.jax.processes import HOME
 from treadle.link.jax.programs.calls import array_class, quick_caller, swap_x64
 from treadle.link.jax.programs.executables import ExecutableCache, Executables
@@ -84,7 +84,7 @@ class JaxProgram(Program):
         self.spec = spec
         native = graph.native_outputs
         self._native = tuple(i in native for i in range(len(graph.outputs))) if native else ()
-        self._device = find_device(spec.device)
+        self._device = DEVICES.find(spec.device)
         with jax.enable_x64(True):
             # Which compiles nothing.
             self._arguments = tuple(jax.device_put(c.data, self._device) for c in spec.arguments)

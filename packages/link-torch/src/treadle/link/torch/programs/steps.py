@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import torch
 
 from treadle.graph import NodeError, Value, Variable
-from treadle.link.torch.device import device
+from treadle.link.torch.device import DEVICES
 from treadle.link.torch.programs.compilation import SMALL, Compiled, can_compile
 from treadle.link.torch.programs.deferral import Budget, When
 from treadle.link.torch.programs.forms import FunctionForms, ProgramForms
@@ -70,7 +70,7 @@ class StraightSteps:
         self._varying = tuple(at[v] for v in generated.tensors if at[v] < varying)
         self._givens = [at[v] - varying for v in generated.tensors if at[v] >= varying]
         self._numbers = [at[v] - varying for v in generated.numbers]
-        self._place = place = device()
+        self._place = place = DEVICES.chosen()
         self._constants = [loader(v, place)(v.data) for v in generated.constants]
         self._run = generated.run
         self._at_once = max(1, min(AT_ONCE, _NODES // max(step.nodes, 1)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from treadle.link.torch.device import device
+from treadle.link.torch.device import DEVICES
 from treadle.link.torch.table import TORCH, Lowered
 from treadle.tensor import RepeatedPositions, TensorNode
 
@@ -12,7 +12,7 @@ from treadle.tensor import RepeatedPositions, TensorNode
 @TORCH.register(RepeatedPositions)
 def repeated_positions(op: RepeatedPositions, node: TensorNode) -> Lowered:
     """Lower to torch.repeat_interleave; the numbers, which decide the length, are known while tracing."""
-    place = device()
+    place = DEVICES.chosen()
 
     def run(counts: tuple[int, ...], n: int) -> torch.Tensor:
         each = counts * n if len(counts) == 1 else counts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from treadle.link.torch.device import device
+from treadle.link.torch.device import DEVICES
 from treadle.link.torch.programs.storage import converter
 from treadle.link.torch.table import TORCH, Lowered
 from treadle.tensor import ARange, TensorNode
@@ -14,7 +14,7 @@ from treadle.tensor import ARange, TensorNode
 def arange(op: ARange, node: TensorNode) -> Lowered:
     """Lower to a range of integers. One with a fraction in it is computed before the program (see `planning`)."""
     conversion = converter("int64", op.dtype)
-    place = device()
+    place = DEVICES.chosen()
 
     def run(start: int, stop: int, step: int) -> torch.Tensor:
         if step == 0:
