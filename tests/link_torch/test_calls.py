@@ -9,7 +9,8 @@ import pytest
 import torch
 
 import treadle.tensor as tt
-from treadle.compile import CallError, Out, function, shared
+from tests.link_torch.programs import OnHost
+from treadle.compile import CallError, In, Out, function, get_mode, shared
 from treadle.config import config
 from treadle.link.torch.programs import program
 
@@ -50,6 +51,36 @@ def test_results_of_tensors_that_require_gradients_do_not() -> None:
     for needed in (False, True, False):
         result = f(torch.ones(2, dtype=DOUBLE, requires_grad=needed))
         assert (result.tolist(), result.requires_grad) == ([2, 2], False)
+
+
+@pytest.mark.parametrize("on_host", [False, True])
+def test_tensors_that_require_gradients_are_taken_as_values_however_they_are_given(on_host: bool) -> None:
+    x, y, z = tt.dvector("x"), tt.tensor("y", dtype="float64", shape=(2,)), tt.dvector("z")
+    total = x + y + z
+    with config.change_flags(on_python_step="ignore"):
+        doubled = OnHost()(total) if on_host else total * 2
+        f = function([x, y, In(z, value=np.zeros(2))], doubled, mode="PYTORCH")
+    for value in (
+        torch.ones(2, dtype=DOUBLE, requires_grad=True),
+        torch.nn.Parameter(torch.ones(2, dtype=DOUBLE)),
+        torch.ones(2, dtype=DOUBLE, requires_grad=True) * 1,
+        torch.ones(2, requires_grad=True),
+    ):
+        for result in (f(value, value), f(x=value, y=value), f(value, y=value, z=value - 1), f([1, 1], y=value)):
+            np.testing.assert_array_equal(result, [4.0, 4.0])
+    with pytest.raises(CallError, match=r"argument 1, y: .* shape \(3,\)"):
+        f(np.ones(2), torch.ones(3, dtype=DOUBLE, requires_grad=True))
+
+
+def test_tensors_are_used_where_they_are_when_they_are_given_by_name() -> None:
+    x, y = tt.fvector("x"), tt.tensor("y", dtype="float32", shape=(3,))
+    # Tensors of this device have no data: a copy to the host would raise.
+    mode = get_mode("PYTORCH").clone(link_kwargs={"device": "meta", "device_outputs": True})
+    f = function([x, y], x * y, mode=mode)
+    value = torch.empty(3, device="meta")
+    parameter = torch.nn.Parameter(value)
+    for result in (f(value, value), f(x=value, y=value), f(parameter, y=parameter)):
+        assert (result.device.type, result.requires_grad) == ("meta", False)
 
 
 def test_wrong_arguments_are_refused_with_the_functions_error() -> None:

@@ -36,6 +36,10 @@ def _fetched(program: Program, type_: Type, value: Value) -> Value:
     return program.fetch(value, type_)
 
 
+def _converted(function: Function, i: int, value: Value) -> Value:
+    return function.signature.convert(i, value, function.maker.options)
+
+
 def _refuse_empty(title: str, what: str) -> None:
     msg = f"{title}: {what} holds no value: it was left out when the function was pickled. Set it before the call."
     raise CallError(msg)
@@ -61,6 +65,7 @@ class _Writer:
             "MISSING": MISSING,
             "NodeError": NodeError,
             "bind": function.bind,
+            "convert": partial(_converted, function),
             "explain": function.explain,
             "keys": self.spec.keys,
             "program": self.program,
@@ -91,44 +96,49 @@ class _Writer:
 
     def _write_arguments(self, arguments: Sequence[str]) -> None:
         tests = self._tests()
-        if tests is None:
-            self._write_binding(arguments)
-            return
-        self.add(f"if rest or kw{''.join(f' or not ({test})' for test in tests)}:")
-        self.text.depth += 1
-        self._write_binding(arguments)
-        self.text.depth -= 1
-
-    def _write_binding(self, arguments: Sequence[str]) -> None:
+        if tests is not None:
+            unfit = "".join(f" or not ({test})" for test in tests if test is not None)
+            self.add(f"if rest or kw{unfit}:")
+            self.text.depth += 1
         packed = f"({', '.join(arguments)}{',' if arguments else ''})"
         self.add(f"if 'output_subset' in kw: return subset({packed}, rest, kw)")
         self.add(f"{packed + ' = ' if arguments else ''}bind({packed}, rest, kw)")
+        for at, i in enumerate(self.open):
+            # What is of the type is used as it is, given by position or by name; what is trusted, only by position.
+            test = None if tests is None or self._is_trusted() else tests[at]
+            unfit = f"not ({test})" if test is not None else f"x{i} is not MISSING"
+            self.add(f"if {unfit}: x{i} = convert({i}, x{i})")
+        if tests is not None:
+            self.text.depth -= 1
 
-    def _tests(self) -> list[str] | None:
-        """Return expressions that hold only for arguments that need no conversion, None if an input has none."""
+    def _is_trusted(self) -> bool:
         # Unchecked arguments may come in the form of the backend that is still being compiled for.
-        is_trusted = self.function.trust_input and not (
-            isinstance(self.program, FirstTier) and self.program.takes_native
-        )
-        tests = []
+        return self.function.trust_input and not (isinstance(self.program, FirstTier) and self.program.takes_native)
+
+    def _tests(self) -> list[str | None] | None:
+        """Return expressions that hold only for arguments that need no conversion, None if an input has none.
+
+        The expression is None for an argument that is used whatever it is.
+        """
+        is_trusted = self._is_trusted()
+        tests: list[str | None] = []
         for i in self.open:
             item, name = self.inputs[i], f"x{i}"
+            has_default = item.container is not None
             if is_trusted:
-                test = f"{name} is not MISSING"
-            else:
-                guard = item.variable.type.guard(name)
-                if guard is None:
-                    return None
-                test, used = guard
-                self.scope.update(used)
-                native = None if i in self.mutable else self.program.native_guard(item.variable.type, name)
-                if native is not None:
-                    test = f"({test}) or ({native[0]})"
-                    self.scope.update(native[1])
-            if item.container is not None:
-                test = "True" if is_trusted else f"{name} is MISSING or {test}"
-            tests.append(test)
-        return [test for test in tests if test != "True"]
+                tests.append(None if has_default else f"{name} is not MISSING")
+                continue
+            guard = item.variable.type.guard(name)
+            if guard is None:
+                return None
+            test, used = guard
+            self.scope.update(used)
+            native = None if i in self.mutable else self.program.native_guard(item.variable.type, name)
+            if native is not None:
+                test = f"({test}) or ({native[0]})"
+                self.scope.update(native[1])
+            tests.append(f"{name} is MISSING or {test}" if has_default else test)
+        return tests
 
     # State
 
@@ -327,11 +337,11 @@ def _take_quicker(function: Function, writer: _Writer, caller: Compute) -> None:
 def arguments_of(
     function: Function, args: Sequence[Value], rest: Sequence[Value], kw: dict[str, object]
 ) -> list[Value]:
-    """Return a value, or MISSING where the default is used, for each input that takes an argument."""
-    signature, options = function.signature, function.maker.options
+    """Return an argument, or MISSING where the default is used, for each input that takes one."""
+    signature = function.signature
     while args and args[-1] is MISSING:
         args = args[:-1]
     slots = signature.match((*args, *rest), kw)
     signature.check_complete(slots)
-    convert = signature.convert
-    return [MISSING if slots[i] is MISSING else convert(i, slots[i], options) for i in signature.open]
+    plain = function.maker.linker.plain_argument
+    return [plain(slots[i]) for i in signature.open]

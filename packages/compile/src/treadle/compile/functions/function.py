@@ -225,7 +225,7 @@ class Function(KeptValues):
     # What the caller calls
 
     def bind(self, args: Sequence[Value], rest: Sequence[Value], kwargs: dict[str, object]) -> list[Value]:
-        """Match arguments to inputs and convert them, with errors that explain what does not fit."""
+        """Match arguments to inputs, with errors that say which are missing or too many."""
         return arguments_of(self, args, rest, kwargs)
 
     def explain(self, error: NodeError) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from treadle.graph import FunctionGraph
+    from treadle.graph import FunctionGraph, Value
     from treadle.link.vm.interface import ExportRequest, Program, ProgramGraph
 
 
@@ -88,6 +88,13 @@ class ProgramLinker:
         If not, no program is in the compile cache either, and `anticipate` is called before that is looked into.
         """
         return True
+
+    def plain_argument(self, value: Value) -> Value:
+        """Return an argument of a call without what its library attaches to it and programs take no part in.
+
+        By default the argument itself. What is returned is then converted to the type of its input.
+        """
+        return value
 
     def anticipate(self, fgraph: FunctionGraph) -> None:
         """Begin in the background what linking will probably need, for a graph that is rewritten first.

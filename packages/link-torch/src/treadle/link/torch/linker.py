@@ -80,6 +80,10 @@ class TorchLinker(DeviceLinker):
         """Whether there is no rule for a node's op, or no kernel for an elementwise function of it."""
         return super().lacks_rule(node) or not SCALARS.covers(node.op)
 
+    def plain_argument(self, value: Value) -> Value:
+        """Return a tensor that requires gradients without them: calls compute values alone."""
+        return value.detach() if isinstance(value, torch.Tensor) and value.requires_grad else value
+
     def to_native(self, value: Value, kind: Type) -> Value:
         """Return a NumPy array as a ``torch.Tensor`` of its own."""
         if not isinstance(kind, TensorType):

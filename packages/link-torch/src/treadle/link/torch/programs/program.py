@@ -230,10 +230,11 @@ class TorchProgram(Program):
         take(quick_caller(kinds, self._run, self._constants, native, copied, single, fallback))
 
     def native_guard(self, kind: Type, name: str) -> tuple[str, dict[str, object]] | None:
-        """Return an expression that holds for PyTorch tensors of exactly the dtype and rank."""
-        if not isinstance(kind, TensorType) or any(n is not None for n in kind.shape):
+        """Return an expression that holds for PyTorch tensors of exactly the dtype, rank and known lengths."""
+        if not isinstance(kind, TensorType):
             return None
         text = f"type({name}) is {name}_tensor and {name}.dtype is {name}_dtype and {name}.ndim == {kind.ndim}"
+        text += "".join(f" and {name}.shape[{d}] == {n}" for d, n in enumerate(kind.shape) if n is not None)
         return text, {f"{name}_tensor": torch.Tensor, f"{name}_dtype": getattr(torch, kind.dtype)}
 
     def fetch(self, value: Value, type_: Type) -> Value:
