@@ -5,8 +5,9 @@ The functions are written for the number of their arguments: a microsecond less 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from sys import getrefcount
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -21,6 +22,8 @@ from treadle.link.jax.programs.ownership import LEAST_TAKEN_OVER, owned, settled
 from treadle.link.vm import Later
 
 if TYPE_CHECKING:
+    from treadle.graph import Type
+
     # Puts the new values among a program's results into their cells.
     Write = Callable[[Sequence[Array]], None]
 
@@ -87,28 +90,34 @@ own_references = OwnReferences()
 
 def quick_caller(
     forms: Executables,
-    count: int,
+    kinds: Sequence[Type],
     native: Sequence[bool],
     single: bool,
     fallback: Callable[..., Any],
     write: Write | None = None,
+    *,
+    plain: bool = False,
 ) -> Callable[..., Any]:
-    """Return a function of `count` arguments that calls the compiled form that was right the last time.
+    """Return a function of arguments of some types that calls the compiled form that was right the last time.
 
-    It looks at the classes of the arguments; their shapes and dtypes compiled code looks at. What does not fit, and
-    everything after a failure, it leaves to `fallback`. So it does with forms whose results take over the memory of
-    arguments, without `write`.
+    If `plain`, all arguments are there, by position.
+
+    It looks at the classes of the arguments, and at the dtypes of NumPy's; the rest compiled code looks at. What does
+    not fit, and everything after a failure, it leaves to `fallback`. So it does with forms whose results take over the
+    memory of arguments, without `write`.
     """
-    names = [f"x{i}" for i in range(count)]
+    names = [f"x{i}" for i in range(len(kinds))]
     constants = {f"k{i}": value for i, value in enumerate(forms.arguments)}
     misses = 0
 
-    def other(args: Sequence[object], rest: Sequence[object], kw: dict[str, object]) -> Any:
+    def other(
+        args: Sequence[object], rest: Sequence[object] = (), kw: Mapping[str, object] = MappingProxyType({})
+    ) -> Any:
         nonlocal misses
         result = fallback(*[x for x in (*args, *rest) if x is not ABSENT], **kw)
         form, misses = forms.latest if misses < MOST_MISSES else None, misses + 1
         if form is None or not form.donated:
-            scope["run"] = None if form is None else form.call
+            scope["run"] = None if form is None else _checked(form)
         else:
             scope["run"] = None if write is None else _taking_over(form, [*names, *constants], write)
         if not any(native):
@@ -117,43 +126,90 @@ def quick_caller(
         return result
 
     scope: dict[str, Any] = {
-        "ABSENT": ABSENT, "array": np.asarray, "classes": frozenset((np.ndarray, array_class())), "home": HOME,
-        "host": np.ndarray, "lost": _lost, "native": native, "other": other, "own": owned, "run": None,
-        "settled": settled, "swap": swap_x64, **constants,
+        "ABSENT": ABSENT, "classes": frozenset((np.ndarray, array_class())), "device": array_class(),
+        "devices": {array_class()}, "home": HOME, "host": np.ndarray, "lost": _lost, "native": native, "other": other,
+        "own": owned, "run": None, "settled": settled, "swap": swap_x64, **constants,
     }  # fmt: skip
     packed = _packed(names)
-    native_bytes = " and ".join(f"{name}.dtype.isnative" for name in names) or "True"
-    kinds = f"{{{', '.join(f'{name}.__class__' for name in names)}}}" if names else "set()"
-    if any(native):
-        values = f"settled({packed}, values, native)"
-        values = f"(values if host not in kinds else {values})" if all(native) else values
+    otherwise = f"return other({packed})" if plain else f"return other({packed}, rest, kw)"
+    scope |= {f"{name}_dtype": getattr(kind, "numpy_dtype", None) for name, kind in zip(names, kinds, strict=True)}
+    run = [
+        f"values = run({', '.join([*names, *constants])})",
+        "except Exception:",
+        # Whatever it is, the fallback meets it again, and explains it.
+        "  values = None",
+        *([f"  if lost({packed}): raise"] if write is not None else []),
+    ]
+    on_host, on_device = _result_texts(packed, native, single)
+    if plain:
+        head = [f"def call({', '.join(names)}):", f"  if run is None or home.is_forked: {otherwise}"]
     else:
-        values = "[*map(own, values)]"
-    result = f"{values}[0]" if any(native) else "own(values[0])"
+        parameters = [*(f"{name}=ABSENT" for name in names), *(["/"] if names else []), "*rest", "**kw"]
+        head = [f"def call({', '.join(parameters)}):", f"  if rest or kw or run is None or home.is_forked: {otherwise}"]
     lines = [
-        f"def call({', '.join([*(f'{name}=ABSENT' for name in names), *(['/'] if names else []), '*rest', '**kw'])}):",
-        f"  kinds = {kinds}",
-        "  if run is None or rest or kw or not kinds <= classes or home.is_forked:",
-        f"    return other({packed}, rest, kw)",
-        "  before = None",
-        "  if host in kinds:",
-        # Compiled code takes the bytes of the other order as they are.
-        f"    if not ({native_bytes}): return other({packed}, rest, kw)",
+        *head,
+        *[f"  {line}" for line in _class_lines(names)],
+        "  if takes_host:",
+        f"    if not ({_fits_text(names)}): {otherwise}",
         # What is 64 bits wide already stays that.
         "    before = swap(True)",
-        "  try:",
-        f"    values, failed, _ = run({', '.join([*names, *constants])})",
-        "  except Exception:",
-        # Whatever it is, the fallback meets it again, and explains it.
-        "    values = None",
-        *([f"    if lost({packed}): raise"] if write is not None else []),
-        "  finally:",
-        "    if before is not None: swap(before)",
-        "  if values is None or failed is not None and array(failed):",
-        f"    return other({packed}, rest, kw)",
-        f"  return {result if single else values}",
+        f"    try: {run[0]}",
+        *[f"    {line}" for line in run[1:]],
+        "    finally: swap(before)",
+        f"    if values is None: {otherwise}",
+        f"    return {on_host}",
+        f"  if not all_device: {otherwise}",
+        f"  try: {run[0]}",
+        *[f"  {line}" for line in run[1:]],
+        f"  if values is None: {otherwise}",
+        f"  return {on_device}",
     ]
     return _written(lines, scope)
+
+
+def _class_lines(names: Sequence[str]) -> list[str]:
+    """Return the lines that tell whether arguments are NumPy arrays, and whether all are JAX's."""
+    if len(names) < 2:
+        kind = f"{names[0]}.__class__" if names else "device"
+        return [f"takes_host = {kind} is host", f"all_device = {kind} is device"]
+    kinds = f"{{{', '.join(f'{name}.__class__' for name in names)}}}"
+    return [f"kinds = {kinds}", "takes_host = host in kinds", "all_device = kinds == devices"]
+
+
+def _fits_text(names: Sequence[str]) -> str:
+    """Return an expression that holds where arguments, of which some are NumPy arrays, have the inputs' dtypes.
+
+    Compiled code would take the bytes of the other order as they are.
+    """
+    if len(names) == 1:
+        return "x0.dtype is x0_dtype or x0.dtype == x0_dtype"
+    fits = [f"({name}.dtype is {name}_dtype or {name}.dtype == {name}_dtype)" for name in names]
+    return " and ".join(["kinds <= classes", *fits])
+
+
+def _result_texts(packed: str, native: Sequence[bool], single: bool) -> tuple[str, str]:
+    """Return the expressions of what a call returns: where an argument was a NumPy array, and where none was."""
+    if not any(native):
+        text = "own(values[0])" if single else "[*map(own, values)]"
+        return text, text
+    last = "[0]" if single else ""
+    settled_text = f"settled({packed}, values, native){last}"
+    if not all(native):
+        return settled_text, settled_text
+    return settled_text, "values[0]" if single else "[*values]"
+
+
+def _checked(form: Form) -> Callable[..., Any]:
+    """Return a function that returns the outputs of a form; None where they are not valid."""
+    if not form.checks:
+        return form.call
+    call = form.call
+
+    def checked(*args: object) -> list[Array] | None:
+        *values, failed = call(*args)
+        return None if np.asarray(failed) else values
+
+    return checked
 
 
 def _written(lines: Sequence[str], scope: dict[str, Any]) -> Callable[..., Any]:
@@ -191,9 +247,9 @@ def _taking_over(form: Form, names: Sequence[str], write: Write) -> Callable[...
         "  try:",
         # Nothing can interrupt this between the call and the note of its results.
         f"    done.extend(map(form, {', '.join(f'({name},)' for name in names)}))",
-        "    write(done[0][0])",
+        "    write(done[0])",
         "  except BaseException:",
-        "    if done: write(done[0][0])",
+        "    if done: write(done[0])",
         "    raise",
         "  return done[0]",
     ]

@@ -46,8 +46,12 @@ _LEAST_DONATED = 1 << 16
 class Form:
     """A compiled form: what is called, and the positions of the inputs whose memory its results take over."""
 
-    call: Callable[..., Outcome]
+    # Returns the outputs, the flag of invalid values and the rows of assumptions as one tuple: JAX makes that in less
+    # time than parts inside of it. Without rows there is no flag where values cannot be invalid.
+    call: Callable[..., tuple[jax.Array, ...]]
     donated: tuple[int, ...] = ()
+    # Whether there is more than the outputs: known when it has been called.
+    checks: bool = False
     # Whether it was never called.
     is_new: bool = True
 
@@ -68,7 +72,9 @@ class ExecutableCache:
         # Such as the precision of matrix products, which the user may set from one call to the next.
         settings = [f"{name} {getattr(jax.config, name, value)!r}" for name, value in sorted(jax.config.values.items())]
         flags = os.environ.get("XLA_FLAGS", "")
-        return digest("jax executable", self.token, device.platform, device.device_kind, repr(about), flags, *settings)
+        return digest(
+            "flat jax executable", self.token, device.platform, device.device_kind, repr(about), flags, *settings
+        )
 
     def find(self, about: Key, device: jax.Device) -> Form | None:
         """Return the form for values and shapes, compiled for a device of this kind, if it was kept.
@@ -123,9 +129,21 @@ def _initialise_lapack() -> None:
     lapack.prepare_lapack_call("potrf", np.dtype("float64"))  # type: ignore[no-untyped-call]  # JAX does not say
 
 
-def _called(form: Form) -> Form:
+def _called(form: Form, *, checks: bool) -> Form:
     """Return a form that has been called, with what JAX then calls, where it has that under the name it had."""
-    return replace(form, call=getattr(form.call, "_call", None) or form.call, is_new=False)
+    return replace(form, call=getattr(form.call, "_call", None) or form.call, checks=checks, is_new=False)
+
+
+def _flat(function: Callable[..., Outcome]) -> Callable[..., tuple[jax.Array, ...]]:
+    """Return a function whose results are one tuple."""
+
+    def run(*args: jax.Array) -> tuple[jax.Array, ...]:
+        values, failed, rows = function(*args)
+        if rows is None:
+            return values if failed is None else (*values, failed)
+        return (*values, jnp.asarray(False) if failed is None else failed, rows)
+
+    return run
 
 
 class Executables:
@@ -135,6 +153,8 @@ class Executables:
     ----------
     arguments
         Further arguments of compiled forms, which are always the same.
+    count
+        The number of outputs.
     device
         Where forms run; None for wherever their arguments are, or JAX's default.
     replaced
@@ -144,8 +164,8 @@ class Executables:
     """
 
     __slots__ = (
-        *("_by_shapes", "_cache", "_function", "_jitted", "_lock", "_traceable", "_values", "arguments", "device"),
-        *("latest", "replaced"),
+        *("_by_shapes", "_cache", "_function", "_jitted", "_lock", "_traceable", "_values", "arguments", "count"),
+        *("device", "latest", "replaced"),
     )
 
     def __init__(
@@ -154,11 +174,13 @@ class Executables:
         arguments: Sequence[jax.Array],
         values: tuple[bytes, ...],
         cache: Callable[[], ExecutableCache | None],
+        count: int,
         device: jax.Device | None = None,
     ) -> None:
         # Returns the function to compile; it is called when something has to be compiled.
         self._traceable = traceable
         self.arguments = tuple(arguments)
+        self.count = count
         self.device = device
         # What the function was made for, in the program's own terms: part of what its forms are kept under.
         self._values = values
@@ -167,7 +189,7 @@ class Executables:
         self._by_shapes: dict[Shapes, Form] = {}
         self.replaced: tuple[Replaced, ...] = ()
         self.latest: Form | None = None
-        self._function: Callable[..., Outcome] | None = None
+        self._function: Callable[..., tuple[jax.Array, ...]] | None = None
         self._jitted: stages.Wrapped | None = None
         self._lock = new_lock()
 
@@ -179,14 +201,15 @@ class Executables:
             form = self._make(shapes, args)
         given = [jnp.array(x) if i in form.donated else x for i, x in enumerate(args)] if form.donated else args
         try:
-            outcome: Outcome = form.call(*given, *self.arguments)
+            results = form.call(*given, *self.arguments)
         except (TypeError, ValueError):
             # Arrays of other devices or layouts than those that it was compiled for.
-            outcome = self._jit()(*args, *self.arguments) if self.device is None else form.call(*self._here(args))
+            results = self._jit()(*args, *self.arguments) if self.device is None else form.call(*self._here(args))
         if form.is_new:
-            form = self._by_shapes[shapes] = _called(form)
+            form = self._by_shapes[shapes] = _called(form, checks=len(results) > self.count)
         self.latest = form
-        return outcome
+        n = self.count
+        return results[:n], results[n] if len(results) > n else None, results[n + 1] if len(results) > n + 1 else None
 
     def _here(self, args: Sequence[Array]) -> list[Array]:
         """Return all arguments, those that are JAX's arrays moved to the device."""
@@ -222,20 +245,19 @@ class Executables:
             cache.put(about, place, lowered, compiled, donated)
         return Form(compiled, donated)
 
-    def _donated(self, args: Sequence[Array], results: Outcome) -> tuple[int, ...]:
+    def _donated(self, args: Sequence[Array], results: Sequence[Any]) -> tuple[int, ...]:
         """Return which inputs' memory results take over: of large ones, where nothing needs the old values any more.
 
         Where values may turn out to be invalid, the old ones are needed then.
         """
-        outputs, failed, rows = results
-        if failed is not None or rows is not None:
+        if len(results) > self.count:
             return ()
-        pairs = [(i, args[i], outputs[o]) for i, o in self.replaced]
+        pairs = [(i, args[i], results[o]) for i, o in self.replaced]
         return tuple(i for i, x, y in pairs if (x.shape, x.dtype) == (y.shape, y.dtype) and x.nbytes >= _LEAST_DONATED)
 
     def _jit(self, donated: tuple[int, ...] = ()) -> stages.Wrapped:
         if self._function is None:
-            self._function = self._traceable()
+            self._function = _flat(self._traceable())
         if donated:
             return jax.jit(self._function, donate_argnums=donated, compiler_options=_COMPILER_OPTIONS)
         if self._jitted is None:

@@ -113,7 +113,12 @@ class JaxProgram(Program):
         about = tuple(x.tobytes() for x in values)
         assumptions: Assumptions = []
         form = Executables(
-            lambda: self._traceable(values, assumptions), self._arguments, about, lambda: self.spec.cache, self._device
+            lambda: self._traceable(values, assumptions),
+            self._arguments,
+            about,
+            lambda: self.spec.cache,
+            len(self._graph.outputs),
+            self._device,
         )
         return Variant(form, about, assumptions)
 
@@ -165,7 +170,8 @@ class JaxProgram(Program):
     ) -> None:
         """Pass on a function that calls compiled code at once; not where values decide shapes."""
         if isinstance(self._compiled, Executables):
-            take(quick_caller(self._compiled, len(self._graph.inputs), self._native, single, fallback))
+            plain = fallback is self
+            take(quick_caller(self._compiled, self._graph.inputs, self._native, single, fallback, plain=plain))
 
     def updating(
         self, replaced: Sequence[tuple[int, int]], write: Callable[[Sequence[Value]], None]
@@ -174,7 +180,7 @@ class JaxProgram(Program):
         if not isinstance(self._compiled, Executables):
             return self
         self._compiled.replaced = tuple(replaced)
-        caller: Any = quick_caller(self._compiled, len(self._graph.inputs), self._native, False, self, write)
+        caller: Any = quick_caller(self._compiled, self._graph.inputs, self._native, False, self, write, plain=True)
         return caller  # type: ignore[no-any-return]  # a list of the outputs
 
     def _as_native(self, value: object, at: int) -> Value:
