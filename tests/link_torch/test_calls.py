@@ -12,7 +12,7 @@ import treadle.tensor as tt
 from tests.link_torch.programs import OnHost
 from treadle.compile import CallError, In, Out, function, get_mode, shared
 from treadle.config import config
-from treadle.link.torch.programs import program
+from treadle.link.torch.programs import calls, program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -137,3 +137,29 @@ def test_functions_without_arguments_are_called_and_refuse_some() -> None:
     np.testing.assert_array_equal(f(), [0.0, 2.0, 6.0])
     with pytest.raises(CallError):
         f(1.0)
+
+
+def test_pytorchs_own_test_of_arguments_says_yes_to_what_fits_alone() -> None:
+    kinds = [
+        tt.dvector().type,
+        tt.TensorType("float32", (None, 3)),
+        tt.TensorType("int64", ()),
+        tt.TensorType("bool", (0,)),
+    ]
+    fits = calls.fits_all(kinds)
+    assert fits is not None
+    good = [torch.ones(4, dtype=DOUBLE), torch.ones(2, 3), torch.tensor(1), torch.ones(0, dtype=torch.bool)]
+    assert fits(*good)
+    assert fits(torch.ones(8, dtype=DOUBLE)[::2], torch.ones(3, 0).T.expand(0, 3), *good[2:])
+    for at, bad in (
+        (0, torch.ones(4)),
+        (0, torch.ones(4, 1, dtype=DOUBLE)),
+        (0, np.ones(4)),
+        (0, torch.ones(4, dtype=DOUBLE, requires_grad=True)),
+        (0, torch.nn.Parameter(torch.ones(4, dtype=DOUBLE), requires_grad=False)),
+        (0, torch.empty(4, dtype=DOUBLE, device="meta")),
+        (1, torch.ones(2, 4)),
+        (1, torch.eye(3).to_sparse()),
+        (3, torch.ones(1, dtype=torch.bool)),
+    ):
+        assert not fits(*good[:at], bad, *good[at + 1 :])

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from treadle.link.torch.programs.compilation import PROCESS
+from treadle.link.torch.programs.deferral import Deferred
 from treadle.link.torch.programs.storage import from_host, is_native
 from treadle.tensor import TensorType
 
@@ -23,6 +24,29 @@ def can_be_quick(kinds: Sequence[Type]) -> bool:
     """Whether there can be a quick caller for inputs of some types: tensors that PyTorch stores as they are."""
     # Complex ones may be marked as conjugates, which is resolved first.
     return all(isinstance(t, TensorType) and is_native(t.dtype) and t.numpy_dtype.kind != "c" for t in kinds)
+
+
+def fits_all(kinds: Sequence[TensorType]) -> Callable[..., bool] | None:
+    """Return PyTorch's own test, one call for all, of tensors on the CPU without gradients; None if it has none.
+
+    It is that of its compiler for class, dtype, device, gradients, rank and known lengths. It may say no to what fits,
+    such as tensors that are only marked as negatives.
+    """
+    # A tensor of any lengths, with memory for one element.
+    examples = [
+        torch.empty((), dtype=getattr(torch, k.dtype)).expand([1 if n is None else n for n in k.shape]) for k in kinds
+    ]
+    try:
+        guards = torch._C._dynamo.guards.TensorGuards(
+            *examples,
+            dynamic_dims_sizes=[list(k.shape) for k in kinds],
+            dynamic_dims_strides=[[None] * k.ndim for k in kinds],
+        )
+        check: Callable[..., bool] = guards.check
+        return check if check(*examples) else None
+    except (AttributeError, TypeError, RuntimeError):
+        # No public part of PyTorch: another version may have it elsewhere.
+        return None
 
 
 def quick_caller(
@@ -44,8 +68,11 @@ def quick_caller(
     results = [f"y{k}" for k in range(len(native))]
     scope: dict[str, Any] = {
         "ABSENT": ABSENT, "array": np.ndarray, "check": PROCESS.check, "fallback": fallback, "loaded": from_host,
-        "owned": owned, "run": run, "tensor": torch.Tensor, **{f"k{i}": c for i, c in enumerate(constants)},
+        "numpy": torch.from_numpy, "owned": owned, "run": run, "tensor": torch.Tensor,
+        **{f"k{i}": c for i, c in enumerate(constants)},
     }  # fmt: skip
+    at_once = fits_all(kinds) if kinds else None
+    scope["fits"] = at_once
     tensors, arrays = [], []
     for name, kind in zip(names, kinds, strict=True):
         scope |= {f"{name}_tensor": getattr(torch, kind.dtype), f"{name}_array": kind.numpy_dtype}
@@ -57,9 +84,16 @@ def quick_caller(
     outputs = [name if is_tensor else f"{name}.numpy()" for name, is_tensor in zip(results, native, strict=True)]
     otherwise = f"return fallback(*[x for x in (*{packed}, *rest) if x is not ABSENT], **kw)"
     chosen = [
-        f"  if {' and '.join(tensors)}: pass",
+        *([] if at_once is None else [f"  if fits({', '.join(names)}): pass"]),
+        f"  {'if' if at_once is None else 'elif'} {' and '.join(tensors)}: pass",
         f"  elif {' and '.join(arrays)}:",
-        *[f"    {name} = loaded({name}, {kind.dtype!r})" for name, kind in zip(names, kinds, strict=True)],
+        "    try:",
+        *[
+            f"      {name} = numpy({name}) if {name}.flags.writeable else loaded({name}, {kind.dtype!r})"
+            for name, kind in zip(names, kinds, strict=True)
+        ],
+        # Strides that PyTorch has not.
+        f"    except ValueError: {otherwise}",
         f"  else: {otherwise}",
     ]
     lines = [
@@ -68,9 +102,8 @@ def quick_caller(
         f"  if rest or kw: {otherwise}",
         "  check()",
         "  try:",
-        f"    bad, {''.join(f'{name}, ' for name in results)}= run({', '.join([*names, *_numbered('k', constants)])})",
+        *_run_lines(run, [*names, *_numbered("k", constants)], results, packed, single),
         "    if bad is None or not bool(bad):",
-        *_owned_lines(run, results, packed, single),
         f"      return {outputs[0] if single else '[' + ', '.join(outputs) + ']'}",
         # The fallback meets what has failed again, and explains it.
         "  except Exception: pass",
@@ -85,10 +118,25 @@ def _numbered(prefix: str, values: Sequence[object]) -> list[str]:
     return [f"{prefix}{i}" for i in range(len(values))]
 
 
-def _owned_lines(run: object, results: Sequence[str], packed: str, single: bool) -> list[str]:
-    """Return the lines that copy results which compiled code has put into one block of memory."""
+def _run_lines(run: object, arguments: Sequence[str], results: Sequence[str], packed: str, single: bool) -> list[str]:
+    """Return the lines that compute the results; those of compiled code, which are one block of memory, are copied."""
+    targets, given = ", ".join(["bad", *results]), ", ".join(arguments)
     if not hasattr(run, "is_compiled"):
-        return []
-    # After the call: another thread may have compiled the function in the meantime.
-    copied = f"owned([{', '.join(results)}], {packed})"
-    return [f"      if run.is_compiled: return {copied}{'[0]' if single else ''}"]
+        return [f"    {targets}, = run({given})"]
+    owned = f"owned([{', '.join(results)}], {packed}){'[0]' if single else ''}"
+    copied = [
+        f"    {targets}, = run({given})",
+        # After the call: another thread may have compiled the function in the meantime.
+        f"    if run.is_compiled and (bad is None or not bool(bad)): return {owned}",
+    ]
+    if not isinstance(run, Deferred):
+        return copied
+    return [
+        "    function = run.plain",
+        "    if function is None:",
+        *[f"  {line}" for line in copied],
+        "    else:",
+        f"      {targets}, = function({given})",
+        "      run.calls -= 1",
+        f"      if run.calls <= 0: run.account({packed}, ({targets},))",
+    ]

@@ -72,6 +72,14 @@ class Deferred:
 
     The first `tensors` arguments are tensors whose shapes may change; `operations` is how many operations it has.
     `may_compile` is asked when it would be compiled.
+
+    Attributes
+    ----------
+    plain
+        The function, while it runs operation by operation and nothing else is to be tried; else None. Who calls it
+        directly counts `calls` down, and calls `account` when that is none.
+    calls
+        Calls until sizes are looked at again.
     """
 
     def __init__(
@@ -89,8 +97,9 @@ class Deferred:
         self._may_compile = may_compile
         self._budget = Budget(operations)
         self._compiled: Callable[..., Sequence[object]] | None = None
-        # Calls until sizes are looked at again, and how many calls these sizes stand for.
-        self._calls = self._weight = 1
+        self.plain = None if forms.may_have else function
+        # How many calls the sizes that are looked at next stand for.
+        self.calls = self._weight = 1
         self._looks = 0
 
     @property
@@ -108,20 +117,23 @@ class Deferred:
             found = None if form is None else self._forms.call(form, met, args)
             if found is not None:
                 return found
+        else:
+            self.plain = self._function
         results = self._function(*args)
-        self._calls -= 1
-        if self._calls <= 0:
-            self._account(args, results)
+        self.calls -= 1
+        if self.calls <= 0:
+            self.account(args, results)
         return results
 
-    def _account(self, args: Sequence[Value], results: Sequence[object]) -> None:
+    def account(self, args: Sequence[Value], results: Sequence[object]) -> None:
         """Count what calls with such sizes cost; compile from the next one on if that is worth it."""
         sizes = [x.numel() for x in (*args[: self._tensors], *results) if isinstance(x, torch.Tensor)]
         elements = sum(sizes) // len(sizes) if sizes else 0
         self._budget.spend(self._operations * self._weight, elements, self._weight)
         self._looks += 1
-        self._calls = self._weight = 1 if self._looks < EACH else SOME
+        self.calls = self._weight = 1 if self._looks < EACH else SOME
         if self._budget.is_spent:
             self._compiled = (
                 Compiled(self._function, self._tensors, self._forms) if self._may_compile() else self._function
             )
+            self.plain = None

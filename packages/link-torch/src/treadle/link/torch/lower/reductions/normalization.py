@@ -47,17 +47,21 @@ def _softmax(axis: int, of_log: bool) -> Callable[[torch.Tensor], torch.Tensor]:
     """
     along = torch.log_softmax if of_log else torch.softmax
     first = (*(slice(None),) * axis, 0)
+    is_compiling = torch.compiler.is_compiling
 
     def run(x: torch.Tensor) -> torch.Tensor:
         # What is traced to be compiled has no values to look at; those on other devices would have to be waited for.
-        if type(x) is not torch.Tensor or not x.is_cpu or torch.compiler.is_compiling():
+        if type(x) is not torch.Tensor or not x.is_cpu or is_compiling():
             return _by_formula(x, axis, of_log)
         result = along(x, axis)
-        if result.numel() == 0:
-            return result
         # Through NumPy, which takes a third of the time for few elements. No square, and no sum of them, is NaN unless
         # an element is.
-        elements = result.numpy()[first].ravel()
+        try:
+            elements = result.numpy()[first]
+        except IndexError:
+            return result  # there are no elements along the axis
+        if elements.ndim > 1:
+            elements = elements.ravel()
         total = elements.dot(elements)
         return result if total == total else _by_formula(x, axis, of_log)
 
