@@ -326,6 +326,9 @@ class _Printer:
             return f"({left} {'/' if name == 'quotient' else '%'} {right})"
         if name == "address":
             return f"(int64_t){arguments}"
+        if name == "half" or name.startswith("wrapped_"):
+            held = f"(int64_t)({stored_type(name.removeprefix('wrapped_'))})"
+            return f"{f'tr_f{x.arguments[0].kind[-2:]}_round_f16' if name == 'half' else held}({arguments})"
         if name == "fused_number":
             return f"tr_k_fused_{SHORT[x.kind]}({arguments})"
         if name.startswith("special_"):

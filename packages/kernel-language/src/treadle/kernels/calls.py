@@ -32,6 +32,7 @@ from treadle.kernels.tree import (
     Convert,
     Expression,
     Literal,
+    Load,
     Local,
     Variable,
 )
@@ -73,6 +74,8 @@ class Calls(Expressions):
             raise self.error(node, "room for a number of elements that is not known", "Use a constant or static number")
         if called is language.convert and len(node.args) == 2:
             return self._converted(node, value_kind(self.dtype(node.args[0])), self.expression(node.args[1]))
+        if called is language.element and len(node.args) == 2:
+            return self._element(node, self.dtype(node.args[0]), self.expression(node.args[1]))
         if called in _OF_TYPES and len(node.args) == _OF_TYPES[called]:
             return self._of_type(node, called)
         arguments = [self.expression(a) for a in node.args]
@@ -203,6 +206,16 @@ class Calls(Expressions):
         if x.kind not in numbers or (kind == "uint64" and x.kind in FLOATS):
             raise self.error(node, f"{shown(x.kind)} as {shown(kind)}", "Use real, imag, or a conversion to int first")
         return Convert(kind, x)
+
+    def _element(self, node: ast.AST, dtype: str, x: Expression) -> Expression:
+        """Return a number as an element of a dtype holds it; one that is read from such an element is."""
+        if isinstance(x, Load) and x.pointer.kind == f"*{dtype}":
+            return x
+        if dtype == "float16":
+            wide = x if x.kind == "float64" else self._converted(node, "float32", x)
+            return Apply("float32", "half", [wide])
+        value = self._converted(node, value_kind(dtype), x)
+        return Apply("int64", f"wrapped_{dtype}", [value]) if value.kind == "int64" != dtype else value
 
     def _passed(self, node: ast.expr) -> Any:
         """Return the value of a static argument, which may be a kernel."""

@@ -52,7 +52,7 @@ class Number:
         def _operation(self, other: object, /) -> Any: ...
 
         __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _operation
-        __lt__ = __le__ = __gt__ = __ge__ = _operation
+        __lt__ = __le__ = __gt__ = __ge__ = __and__ = __or__ = _operation
 
         def __neg__(self) -> Any: ...
 
@@ -266,6 +266,12 @@ def epsilon(kind: Any) -> float:
 def convert(kind: Any, value: Any) -> Any:
     """Return a number as a value of a type parameter's kind, or of a dtype: ``convert(T, 0)``."""
     return as_value(value_kind(_dtype(kind)), value)
+
+
+def element(kind: Any, value: Any) -> Any:
+    """Return a number as an element of a type holds it: rounded to float16, wrapped to the size of an integer."""
+    dtype = _dtype(kind)
+    return as_value(value_kind(dtype), _numpy().asarray(value).astype(dtype))
 
 
 def real_of(kind: Any) -> Any:

@@ -204,6 +204,8 @@ class _Printer:
         if x.function == "power" and x.kind in REAL:
             return f"{value_code(x.kind)}(libmc_pow({', '.join(f'c16({self.text(a)})' for a in x.arguments)}))"
         arguments = ", ".join(map(self.text, x.arguments))
+        if x.function.startswith("wrapped_"):
+            return f"i8({memory_code(x.function.removeprefix('wrapped_'))}({arguments}))"
         return f"{_function(x)}({arguments})"
 
     def _external(self, x: CallExternal) -> str:
@@ -242,6 +244,8 @@ def _function(x: Apply) -> str:
         return name
     if name == "fused_number":
         return "fused"
+    if name == "half":
+        return f"half_{value_code(x.arguments[0].kind)}"
     if name == "address":
         return f"place_{memory_code(x.arguments[0].kind[1:])}"
     if name == "bits":

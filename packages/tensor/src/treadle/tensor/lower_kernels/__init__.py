@@ -3,6 +3,7 @@
 from treadle.tensor.lower_kernels.arrangement import repetition
 from treadle.tensor.lower_kernels.elementwise import complex_numbers
 from treadle.tensor.lower_kernels.indexing import searching
+from treadle.tensor.lower_kernels.reductions import accumulation
 from treadle.tensor.lower_kernels.sorting import sorting
 from treadle.tensor.lower_kernels.special_functions import (
     compiled,
@@ -14,6 +15,6 @@ from treadle.tensor.lower_kernels.special_functions import (
 )
 
 __all__ = [
-    "compiled", "complex_numbers", "gamma_blocks", "hypergeometric", "inverse_error_blocks", "polygamma", "repetition",
-    "searching", "sorting", "tail_moments",
+    "accumulation", "compiled", "complex_numbers", "gamma_blocks", "hypergeometric", "inverse_error_blocks",
+    "polygamma", "repetition", "searching", "sorting", "tail_moments",
 ]  # fmt: skip

@@ -19,7 +19,6 @@ from treadle.link.c.runtime.kernels import KERNELS
 from treadle.link.c.runtime.linked import declarations, symbols
 from treadle.link.c.runtime.loops import LOOPS
 from treadle.link.c.runtime.product import PRODUCT, accumulated, matmul
-from treadle.link.c.runtime.reductions.accumulation import ACCUMULATIONS, accumulation, recurrence
 from treadle.link.c.runtime.reductions.fused_reduction import FUSED
 from treadle.link.c.runtime.reductions.normalization import NORMALIZATION, normalizer
 from treadle.link.c.runtime.reductions.reduction import DRIVER, KINDS, arg_reducer, reducer
@@ -75,8 +74,6 @@ class Library:
             **{f"tr_{kind}": partial(arg_reducer, kind) for kind in ("argmax", "argmin")},
             **{f"tr_v_{f}": partial(block_function, f, simd=simd, portable=portable) for f in BLOCK_FUNCTIONS},
             **{f"tr_v_{f}": partial(kernel_block, f) for f in KERNEL_BLOCKS},
-            **{f"tr_scan_{kind}": partial(accumulation, kind) for kind in ACCUMULATIONS},
-            "tr_recur": recurrence,
             "tr_shifted_exp": partial(shifted_exponentials, simd=simd, portable=portable),
             "tr_matmul": matmul,
             "tr_accumulate": accumulated,

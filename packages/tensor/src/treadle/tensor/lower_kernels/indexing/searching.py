@@ -24,6 +24,7 @@ from treadle.kernels.language import (
 )
 from treadle.tensor.indexing.nonzero import Nonzero
 from treadle.tensor.indexing.searching import BinCount, RowOrder, SearchSorted
+from treadle.tensor.lower_kernels.lines import product
 
 if TYPE_CHECKING:
     from treadle.tensor.variables.variable import TensorNode
@@ -81,14 +82,6 @@ def split_rows(low: Pointer[int64], count: int, blocks: int, n: int, high: Point
             low[k] = low[k] - first
             k += 1
     return OK
-
-
-def product(lengths: tuple[Length, ...]) -> Length:
-    """Return the product of lengths."""
-    total = Length("1")
-    for n in lengths:
-        total = n if total.text == "1" else total * n
-    return total
 
 
 @TABLE.register(Nonzero)

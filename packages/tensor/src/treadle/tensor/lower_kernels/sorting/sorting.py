@@ -6,7 +6,6 @@ else is done by keys (`treadle.tensor.lower_kernels.sorting.keys`).
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from treadle.kernels import TABLE, Given, Length, Site, kernel
@@ -25,6 +24,7 @@ from treadle.kernels.language import (
     numpy,
     uint64,
 )
+from treadle.tensor.lower_kernels.lines import lines_of, with_lines
 from treadle.tensor.lower_kernels.sorting.keys import (
     FEW,
     HALF,
@@ -301,36 +301,10 @@ def select_lines(x: Array4[T], positions: Vector[int64], found: Pointer[uint64],
 # Rules
 
 
-def product(lengths: tuple[Length, ...]) -> Length:
-    """Return the product of lengths."""
-    total = Length("1")
-    for n in lengths:
-        total = n if total.text == "1" else total * n
-    return total
-
-
-def with_lines(given: Given, axis: int) -> Given:
-    """Return an array with an axis as the last of four; one of more axes has to be in C order."""
-    rank = len(given.shape)
-    shape, strides = list(given.shape), list(given.strides)
-    if rank > 4:
-        after = product(given.shape[axis + 1 :])
-        n = given.shape[axis]
-        shape, strides = [product(given.shape[:axis]), after, n], [n * after, Length("1"), after]
-    else:
-        shape.append(shape.pop(axis))
-        strides.append(strides.pop(axis))
-    ones = [Length("1")] * (4 - len(shape))
-    return replace(given, rank=4, shape=(*ones, *shape), strides=(*ones, *strides))
-
-
-def lines_of(site: Site, x: Variable, axis: int) -> tuple[Given, tuple[Length, ...]]:
+def bits_of(site: Site, x: Variable, axis: int) -> tuple[Given, tuple[Length, ...]]:
     """Return the lines of a tensor along an axis, as bits, and its lengths."""
-    given = site.array(x)
-    lengths = given.shape
-    if len(lengths) > 4:
-        given = site.packed(x)
-    return site.bits(with_lines(given, axis)), lengths
+    lines, lengths = lines_of(site, x, axis)
+    return site.bits(lines), lengths
 
 
 def kind_of(x: Variable) -> str:
@@ -343,7 +317,7 @@ def kind_of(x: Variable) -> str:
 def lower_sort(op: Sort, node: TensorNode, site: Site) -> None:
     """Sort each line, elsewhere if its elements are not to lie one behind the other."""
     (x,), kind = node.inputs, kind_of(node.inputs[0])
-    lines, lengths = lines_of(site, x, op.axis)
+    lines, lengths = bits_of(site, x, op.axis)
     out = site.bits(with_lines(site.output(node.outputs[0], lengths), op.axis))
     n, dense = lengths[op.axis], op.axis == x.type.ndim - 1
     # Lines that are sorted in their place need none elsewhere.
@@ -356,7 +330,7 @@ def lower_sort(op: Sort, node: TensorNode, site: Site) -> None:
 def lower_argsort(op: ArgSort, node: TensorNode, site: Site) -> None:
     """Find the positions that sort each line."""
     (x,) = node.inputs
-    lines, lengths = lines_of(site, x, op.axis)
+    lines, lengths = bits_of(site, x, op.axis)
     out = with_lines(site.output(node.outputs[0], lengths), op.axis)
     n, dense = lengths[op.axis], op.axis == x.type.ndim - 1
     line, keys = out.pointer if dense else site.room("int64", n), site.room("uint64", n * 3)
@@ -367,7 +341,7 @@ def lower_argsort(op: ArgSort, node: TensorNode, site: Site) -> None:
 def lower_order_statistics(op: OrderStatistics, node: TensorNode, site: Site) -> None:
     """Find the wanted elements of each line in order."""
     x, wanted = node.inputs
-    lines, lengths = lines_of(site, x, op.axis)
+    lines, lengths = bits_of(site, x, op.axis)
     positions = site.array(wanted)
     count = positions.shape[0]
     made = site.output(node.outputs[0], [count if d == op.axis else n for d, n in enumerate(lengths)])
