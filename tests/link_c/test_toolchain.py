@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import stat
@@ -322,6 +323,29 @@ def test_clang_compiles_a_graph_of_every_family(tmp_path: Path) -> None:
     for a, b in zip(results, expected, strict=True):
         assert a.dtype == b.dtype
         np.testing.assert_allclose(a, b, rtol=1e-13)
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed on this machine")
+def test_what_a_loop_carries_is_in_no_memory_though_a_function_is_called_now_and_then(tmp_path: Path) -> None:
+    text = """\
+int look(int i);
+double steps(double x, double a, int n) {
+  for (int i = 0; i < n;) {
+    const int until = look(i);
+    for (; i < until; i++) x = x * a + 1;
+  }
+  return x;
+}
+"""
+    with config.change_flags(cxx="gcc", base_compiledir=str(tmp_path)):
+        toolchain = find_toolchain()
+    assert isinstance(toolchain, Toolchain)
+    (tmp_path / "steps.c").write_text(text, encoding="utf-8")
+    command = [toolchain.driver, *toolchain.flags, "-S", "-o", "-", str(tmp_path / "steps.c")]
+    code = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    products = re.findall(r"^\s*v?f?muls?d?\s.*$", code, re.MULTILINE)
+    assert products
+    assert not any("(" in line or "[" in line for line in products)
 
 
 @pytest.mark.parametrize("driver", ["gcc", "clang"])
