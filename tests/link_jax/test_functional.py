@@ -132,19 +132,3 @@ def test_jax_differentiates_special_functions_as_treadle_does(name: str) -> None
         found = jax.jit(jax.grad(lambda *xs: compiled(*xs)[0], tuple(range(len(values)))))(*values)
     for result, slope in zip(found, expected, strict=True):
         np.testing.assert_allclose(result, slope, rtol=1e-10)
-
-
-def test_lengths_that_an_export_leaves_open_pass_through_what_does_not_compute_with_them() -> None:
-    x, m = tt.dvector("x"), tt.dmatrix("m")
-    n, k = jax.export.symbolic_shape("n, k")
-    with jax.enable_x64(True):
-        described: Any = jax.ShapeDtypeStruct
-        args = described((n, k), "float64"), described((k,), "float64")
-        function_ = jax_function(FunctionGraph([m, x], [tt.softmax(m @ x), tt.concatenate([m, 2 * m]).sum(1)]))
-        exported: Any = jax.export.export(jax.jit(function_))(*args)
-        for rows, columns in ((2, 3), (5, 1)):
-            values = np.random.default_rng(0).random((rows, columns)), np.ones(columns)
-            for open_, known in zip(exported.call(*values), function_(*values), strict=True):
-                np.testing.assert_allclose(open_, known)
-        with pytest.raises(NodeTypeError, match=r"input m has the symbolic shape \(n, k\).* length that must be known"):
-            jax.export.export(jax.jit(jax_function(FunctionGraph([m], [m.mean()]))))(args[0])

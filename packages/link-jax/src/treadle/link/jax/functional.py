@@ -139,8 +139,9 @@ def _refuse_symbolic_lengths(inputs: Sequence[Variable], args: Sequence[Array], 
     for var, x in zip(inputs, args, strict=True):
         if any(not isinstance(n, int) for n in getattr(x, "shape", ())):
             msg = (
-                f"jax_function: input {var} has the symbolic shape {x.shape}, and the graph computes with a length "
-                "that must be known. Export it for each length, or without means, slices and zeros of such lengths."
+                f"jax_function: input {var} has the symbolic shape {x.shape}, which leaves open what the graph needs "
+                f"to know ({(str(error).strip().splitlines() or [type(error).__name__])[0]}). Give jax.export "
+                "constraints that decide it, or export the function for each length."
             )
             raise NodeTypeError(msg) from error
 

@@ -12,6 +12,7 @@ from jax import lax
 
 from treadle.link.jax.casting import convert
 from treadle.link.jax.lower.reductions.reduction import total
+from treadle.link.jax.open_lengths import as_length
 from treadle.link.jax.table import JAX, Checked, Flag, Function, Results
 from treadle.tensor import ArrayRules, LinearRecurrence, enter_array_rules
 
@@ -40,7 +41,7 @@ class _Rules(ArrayRules):
         return partial(convert, dtype=target)
 
     def lengths(self, values: Sequence[np.ndarray]) -> tuple[int, ...]:
-        return tuple(int(n) for n in values)
+        return tuple(map(as_length, values))
 
     def total(self, x: jax.Array, axes: tuple[int, ...], dtype: str) -> jax.Array:
         return total(x, axes)

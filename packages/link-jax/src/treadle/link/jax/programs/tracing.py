@@ -15,6 +15,7 @@ from jax import lax
 from treadle.config import span
 from treadle.graph import Apply, Constant, Variable, perform_early
 from treadle.link.jax.errors import BranchShapeError
+from treadle.link.jax.open_lengths import as_traced, computed, is_open
 from treadle.link.jax.table import Array, Assumed, Checked, Flag, Function
 from treadle.tensor import tensors
 
@@ -186,8 +187,12 @@ class Trace:
     def _known(self, step: Step) -> None:
         """Compute a node that decides a shape: with NumPy, and for the call at hand."""
         node = step.node
+        known = [np.asarray(self.values[v]) for v in node.inputs]
+        if any(map(is_open, known)):
+            self.values.update(zip(node.outputs, computed(node, known), strict=True))
+            return
         cells: list[list[Any]] = [[None] for _ in node.outputs]
-        perform_early(node, [np.asarray(self.values[v]) for v in node.inputs], cells)
+        perform_early(node, known, cells)
         self.values.update(zip(node.outputs, (cell[0] for cell in cells), strict=True))
         varying = [v for v in node.inputs if v in self.actual]
         if step.function is not None and varying:
@@ -210,7 +215,7 @@ class Trace:
 
     def _argument(self, step: Step, at: int, var: Variable) -> Array | Assumed:
         if at not in step.static:
-            return jnp.asarray(self.present(var))
+            return as_traced(self.present(var))
         if var in self.actual:
             if step.takes_assumed:
                 return Assumed(np.asarray(self.values[var]), jnp.asarray(self.actual[var]))
@@ -239,7 +244,7 @@ class Trace:
                 inside.append(inner)
                 flags = (jnp.asarray(False) if flag is None else flag for flag in (inner.failed(), inner.differs()))
                 values = (
-                    jnp.asarray(self.present(v), dtype=t.numpy_dtype) for v, t in zip(arm.results, kinds, strict=True)
+                    as_traced(self.present(v)).astype(t.numpy_dtype) for v, t in zip(arm.results, kinds, strict=True)
                 )
                 return (*flags, *values)
 
@@ -280,5 +285,5 @@ def _cond(node: Apply, condition: jax.Array, first: BranchFunction, second: Bran
 
 def _own(value: Array, args: Sequence[jax.Array]) -> jax.Array:
     """Return an output as an array of its own: JAX would hand an argument through, memory and all."""
-    array = jnp.asarray(value)
+    array = as_traced(value)
     return jnp.array(array, copy=True) if any(array is x for x in args) else array

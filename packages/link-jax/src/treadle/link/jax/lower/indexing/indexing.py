@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +13,7 @@ import numpy as np
 from jax import lax
 
 from treadle.link.jax.lower.elementwise.scalar.elementary import add
+from treadle.link.jax.open_lengths import as_length, as_traced, has_open, is_open
 from treadle.link.jax.table import JAX, Array, Assumed, Checked, TakesAssumed
 from treadle.tensor import (
     AdvancedIncSubtensor,
@@ -225,11 +226,39 @@ def _gather(window: Window, entries: Sequence[At | Span | Positions], parts: Seq
     return tuple(index)
 
 
+def _plain_index(entries: Sequence[At | Span | Positions], parts: Sequence[Given]) -> Index:
+    """Return an index of an array with lengths that are open, which JAX knows how to slice."""
+    remaining = iter(parts)
+
+    def bound(part: int | Symbolic | None) -> int | None:
+        value = next(remaining) if isinstance(part, Symbolic) else part
+        return None if value is None else as_length(value)
+
+    index: list[Any] = []
+    for entry in entries:
+        if isinstance(entry, Span):
+            index.append(slice(*[bound(b) for b in (entry.start, entry.stop, entry.step)]))
+        elif isinstance(entry, At) and not isinstance(entry.value, Symbolic):
+            index.append(entry.value)
+        else:
+            index.append(as_traced(next(remaining)))
+    return tuple(index)
+
+
+def _written(x: jax.Array, index: Index, y: jax.Array, replace: bool) -> jax.Array:
+    """Return an array with values written at an index; each repeated position adds again."""
+    place = x.at[index]
+    write = place.set if replace else place.max if x.dtype == bool else place.add
+    return write(y, mode="drop")
+
+
 @JAX.register(Subtensor, AdvancedSubtensor)
 def subtensor(op: Subtensor | AdvancedSubtensor, node: TensorNode) -> TakesAssumed:
     """Lower to a slice, dynamic where positions or bounds are symbolic, and a gather for arrays of positions."""
 
     def run(x: jax.Array, *parts: Given) -> jax.Array | Checked[jax.Array]:
+        if has_open(x.shape) or any(map(is_open, parts)):
+            return x[_plain_index(op.entries, parts)]
         window = _window(op.entries, x.shape, parts)
         index = _gather(window, op.entries, parts)
         part = window.read(x)
@@ -243,14 +272,13 @@ def inc_subtensor(op: IncSubtensor | AdvancedIncSubtensor, node: TensorNode) -> 
     """Lower to a slice updated in a new array, or a scatter into it; to bool is added by "or"."""
 
     def run(x: jax.Array, y: jax.Array, *parts: Given) -> jax.Array | Checked[jax.Array]:
+        if has_open(x.shape) or any(map(is_open, parts)):
+            return _written(x, _plain_index(op.entries, parts), y, op.set)
         window = _window(op.entries, x.shape, parts)
         index = _gather(window, op.entries, parts)
         if index is None:
             return window.checked(window.write(x, y, op.set))
-        place = window.read(x).at[index]
-        # Each repeated position adds again.
-        write = place.set if op.set else place.max if x.dtype == bool else place.add
-        part = write(y, mode="drop")
+        part = _written(window.read(x), index, y, op.set)
         return window.checked(part if window.is_whole else window.write(x, part, replace=True))
 
     return TakesAssumed(run)

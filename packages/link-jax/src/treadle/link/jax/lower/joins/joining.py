@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
 from treadle.link.jax.casting import convert
+from treadle.link.jax.open_lengths import as_length, is_open
 from treadle.link.jax.table import JAX, Array, Lowered
 from treadle.tensor import ARange, TensorNode, range_length
 
@@ -20,6 +22,8 @@ def arange(op: ARange, node: TensorNode) -> Lowered:
     def run(start: np.ndarray, stop: np.ndarray, step: np.ndarray) -> Array:
         if dtype.kind in "bc":
             return np.arange(start.item(), stop.item(), step.item(), dtype=dtype)
+        if any(map(is_open, (start, stop, step))):
+            return jnp.arange(as_length(start), as_length(stop), as_length(step), dtype=dtype)
         with np.errstate(all="ignore"):
             first = np.asarray(start).astype(dtype).astype(inner)
             second = np.asarray(start + step).astype(dtype).astype(inner)

@@ -1,0 +1,122 @@
+"""Lengths that `jax.export` leaves open: JAX's expressions of them, in NumPy arrays of objects.
+
+A number that follows from such lengths is computed with JAX's own arithmetic of lengths while the graph is traced.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from types import MappingProxyType
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import export
+
+from treadle.graph import Apply, NodeTypeError
+from treadle.tensor import CASTS, DimShuffle, Elemwise, Join, Reduction, Subtensor, tensors
+
+# By names of scalar ops. A comparison that does not hold for all lengths, or for none, raises JAX's error.
+_OPERATORS: Mapping[str, Callable[..., Any]] = MappingProxyType(
+    {
+        "add": lambda *xs: reduce(operator.add, xs),
+        "mul": lambda *xs: reduce(operator.mul, xs),
+        "sub": operator.sub,
+        "neg": operator.neg,
+        "floor_div": operator.floordiv,
+        "mod": operator.mod,
+        "maximum": lambda *xs: reduce(jax.core.max_dim, xs),
+        "minimum": lambda *xs: reduce(jax.core.min_dim, xs),
+        "eq": operator.eq,
+        "neq": operator.ne,
+        "lt": operator.lt,
+        "le": operator.le,
+        "gt": operator.gt,
+        "ge": operator.ge,
+        "switch": lambda condition, first, second: first if condition else second,
+        "second": lambda _, x: x,
+    }
+)
+
+
+def is_open(value: object) -> bool:
+    """Whether a known value has lengths that are open."""
+    return isinstance(value, np.ndarray) and value.dtype == object
+
+
+def has_open(shape: Sequence[Any]) -> bool:
+    """Whether lengths of a shape are open."""
+    return not all(isinstance(n, int) for n in shape)
+
+
+def as_known(numbers: Any, dtype: str = "int64") -> np.ndarray:
+    """Return a length, or a sequence of them, as an array: of a dtype if none of them is open."""
+    array = np.empty(len(numbers) if isinstance(numbers, tuple) else (), object)
+    array[...] = numbers
+    return _as_array(array, dtype)
+
+
+def as_length(value: Any) -> int:
+    """Return a known number as a length, which may be open."""
+    item: Any = np.asarray(value).item()
+    if not export.is_symbolic_dim(item):
+        return int(item)
+    open_length: Any = item  # which JAX takes for a length
+    return open_length  # type: ignore[no-any-return]
+
+
+def as_traced(value: Any) -> jax.Array:
+    """Return a value as one of JAX's; of lengths that are open it is what they are when exported code runs."""
+    if not is_open(value):
+        return jnp.asarray(value)
+    return jnp.stack([jnp.asarray(n, "int64") for n in value.ravel()]).reshape(value.shape)
+
+
+def computed(node: Apply, values: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Return the outputs of a node, of known numbers of which some are open lengths.
+
+    Raises
+    ------
+    NodeTypeError
+        If JAX has no arithmetic of lengths for the op.
+    """
+    op = node.op
+    dtype = tensors(node.outputs)[0].type.dtype
+    objects = [x.astype(object) for x in values]
+    function: Callable[..., Any] | None = None
+    if isinstance(op, Elemwise):
+        function = _same if op.scalar_op in _CASTS else _OPERATORS.get(op.scalar_op.name)
+    elif isinstance(op, Reduction) and objects[0].ndim == len(op.axes) == 1 and objects[0].size:
+        function = _REDUCTIONS.get(op.kind)
+    elif isinstance(op, DimShuffle | Subtensor):
+        # Which move elements, whatever they are.
+        cell: list[Any] = [None]
+        op.perform(node, [objects[0], *values[1:]], [cell])
+        return [_as_array(np.asarray(cell[0], object), dtype)]
+    elif isinstance(op, Join):
+        return [_as_array(np.concatenate(objects, op.axis), dtype)]
+    if function is None:
+        msg = f"{op}: JAX has no arithmetic of open lengths for it{node.where()}. Export the function for each length."
+        raise NodeTypeError(msg)
+    if isinstance(op, Reduction):
+        return [as_known(reduce(function, objects[0].tolist()), dtype)]
+    return [_as_array(np.asarray(np.frompyfunc(function, len(objects), 1)(*objects), object), dtype)]
+
+
+def _as_array(values: np.ndarray, dtype: str) -> np.ndarray:
+    """Return numbers as an array of a dtype, if no open length is among them."""
+    is_known = not any(map(export.is_symbolic_dim, values.ravel().tolist()))
+    return values.astype(dtype) if is_known else values
+
+
+def _same(x: Any) -> Any:
+    return x
+
+
+_CASTS = frozenset(cast.scalar_op for name, cast in CASTS.items() if np.dtype(name).kind in "if")
+_REDUCTIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
+    {"sum": operator.add, "prod": operator.mul, "max": jax.core.max_dim, "min": jax.core.min_dim}
+)
