@@ -412,6 +412,23 @@ def test_integers_wrap_as_elements_hold_them(write: Write, target: str) -> None:
     check_kernel(kernel, x, np.zeros(len(x), target), np.zeros(len(x), target))
 
 
+PARTS = """
+@kernel
+def parts(x: Vector[T], o: Pointer[T], n: Pointer[int64], u: Pointer[uint64]) -> int:
+    for i in range(len(x)):
+        o[i] = fmod(x[i], 3)
+        n[i] = bits(x[i])
+        u[i] = element(uint64, x[i])
+    return OK
+"""
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_floats_have_bits_remainders_and_unsigned_values(write: Write, dtype: str) -> None:
+    x = np.array([0.0, -0.0, 7.5, -7.5, 1e-40, 2.0**63, 3.5e18], dtype)
+    check_kernel(write(PARTS).parts, x, np.zeros(7, dtype), np.zeros(7, "int64"), np.zeros(7, "uint64"))
+
+
 SELECTED = """
 @kernel
 def selected(x: Vector[T], o: Pointer[T], n: Pointer[int64]) -> int:

@@ -35,6 +35,9 @@ HELPERS: Mapping[str, str] = MappingProxyType(
             for short, t in (("c64", "float"), ("c128", "double"))
         },
         "tr_k_bits": ("static inline int64_t tr_k_bits(double x) { int64_t n; memcpy(&n, &x, sizeof n); return n; }\n"),
+        "tr_k_bitsf": (
+            "static inline int64_t tr_k_bitsf(float x) { int32_t n; memcpy(&n, &x, sizeof n); return n; }\n"
+        ),
         "tr_k_from_bits": (
             "static inline double tr_k_from_bits(int64_t n) { double x; memcpy(&x, &n, sizeof x); return x; }\n"
         ),

@@ -48,7 +48,7 @@ _STORED: Mapping[str, str] = MappingProxyType(
 _WORDS: Mapping[str, str] = MappingProxyType({"and": "&&", "or": "||", "not": "!"})
 PREFIX = "tr_k_"
 _FUNCTIONS: Mapping[str, str] = MappingProxyType(
-    {"power": "pow", "bits": f"{PREFIX}bits", "from_bits": f"{PREFIX}from_bits"}
+    {"power": "pow", "unsigned": "tr_f64_to_u64", "bits": f"{PREFIX}bits", "from_bits": f"{PREFIX}from_bits"}
 )
 _OF_EIGHTS = frozenset({"eights", "numbers", "which", "weave", "unweave"})
 _KEYWORDS = frozenset(
@@ -333,7 +333,7 @@ class _Printer:
             return f"tr_k_fused_{SHORT[x.kind]}({arguments})"
         if name.startswith("special_"):
             return f"tr_{name}_{SHORT[x.kind]}({arguments})"
-        single = "f" if x.kind in {"float32", "complex64"} else ""
+        single = "f" if {"float32", "complex64"} & {x.kind, *(a.kind for a in x.arguments)} else ""
         if name in {"real", "imag"}:
             return f"(__{name}__ {arguments})"
         if name == "conj":

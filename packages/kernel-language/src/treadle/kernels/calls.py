@@ -44,7 +44,7 @@ _REAL_FUNCTIONS = {
     getattr(language, name): (name, count)
     for count, names in (
         (1, "sqrt floor ceil trunc rint exp expm1 log log1p log2 sin cos tan tanh atan lgamma"),
-        (2, "power hypot atan2 copysign"),
+        (2, "power hypot atan2 copysign fmod"),
     )
     for name in names.split()
 }
@@ -166,7 +166,7 @@ class Calls(Expressions):
         if len(arguments) != 1:
             return None
         (x,) = self._common(node, arguments)
-        if called is language.bits and x.kind == "float64":
+        if called is language.bits and x.kind in FLOATS:
             return Apply("int64", "bits", [x])
         if called is language.from_bits and x.kind in INTEGERS:
             return Apply("float64", "from_bits", [x])
@@ -214,6 +214,8 @@ class Calls(Expressions):
         if dtype == "float16":
             wide = x if x.kind == "float64" else self._converted(node, "float32", x)
             return Apply("float32", "half", [wide])
+        if dtype == "uint64" and x.kind in FLOATS:
+            return Apply("uint64", "unsigned", [self._converted(node, "float64", x)])
         value = self._converted(node, value_kind(dtype), x)
         return Apply("int64", f"wrapped_{dtype}", [value]) if value.kind == "int64" != dtype else value
 

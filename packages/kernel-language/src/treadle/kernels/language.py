@@ -55,6 +55,7 @@ class Number:
         __lt__ = __le__ = __gt__ = __ge__ = __and__ = __or__ = _operation
 
         def __neg__(self) -> Any: ...
+        def __abs__(self) -> Any: ...
 
 
 # Elements of one dtype. In Python they are numbers of these types.
@@ -409,8 +410,9 @@ def unweave(x: Pointer[Any], to: Pointer[Any], at: Pointer[int64]) -> None:
 
 
 def bits(x: Any) -> Any:
-    """Return the bits of a number of double precision as an int."""
-    return _numpy().float64(x).view("int64")
+    """Return the bits of a number of single or double precision as an int."""
+    single = _numpy().asarray(x).dtype == "float32"
+    return as_value("int64", x.view("int32") if single else _numpy().float64(x).view("int64"))
 
 
 def from_bits(n: Any) -> Any:
@@ -457,6 +459,11 @@ def isnan(x: Any) -> bool:
 def lgamma(x: Any) -> Any:
     """Return the logarithm of the absolute value of the gamma function, by the C library."""
     return _numpy().asarray(x).dtype.type(math.lgamma(x))
+
+
+def fmod(x: Any, y: Any) -> Any:
+    """Return what a division rounded toward 0 leaves, with the sign of `x`."""
+    return _numpy().fmod(x, y)
 
 
 def copysign(x: Any, sign: Any) -> Any:

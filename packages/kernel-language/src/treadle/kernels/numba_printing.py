@@ -204,6 +204,8 @@ class _Printer:
         if x.function == "power" and x.kind in REAL:
             return f"{value_code(x.kind)}(libmc_pow({', '.join(f'c16({self.text(a)})' for a in x.arguments)}))"
         arguments = ", ".join(map(self.text, x.arguments))
+        if x.function == "bits" and x.arguments[0].kind == "float32":
+            return f"i8(bits_f4_i4({arguments}))"
         if x.function.startswith("wrapped_"):
             return f"i8({memory_code(x.function.removeprefix('wrapped_'))}({arguments}))"
         return f"{_function(x)}({arguments})"
@@ -244,6 +246,8 @@ def _function(x: Apply) -> str:
         return name
     if name == "fused_number":
         return "fused"
+    if name == "unsigned":
+        return "u8_of_f8"
     if name == "half":
         return f"half_{value_code(x.arguments[0].kind)}"
     if name == "address":

@@ -89,7 +89,7 @@ def converted(text: str, source: str, target: str) -> str:
         return text
     a, b = STORAGES[source], STORAGES[target]
     if target == "bool":
-        return f"truth_{a.code}({text})" if a.kind == "c" else f"({text} != 0)"
+        return f"({text} != 0)"
     if b.kind == "c" and a.kind != "c":
         return f"compose_{b.real}({b.real}({text}), {b.real}(0))"
     if target == "float16":

@@ -1,7 +1,7 @@
 """Kernels of the ops of tensor, and rules for all compiling backends: importing the modules registers them."""
 
 from treadle.tensor.lower_kernels.arrangement import repetition
-from treadle.tensor.lower_kernels.elementwise import complex_numbers
+from treadle.tensor.lower_kernels.elementwise import arithmetic, complex_numbers
 from treadle.tensor.lower_kernels.indexing import searching
 from treadle.tensor.lower_kernels.reductions import accumulation
 from treadle.tensor.lower_kernels.sorting import sorting
@@ -15,6 +15,6 @@ from treadle.tensor.lower_kernels.special_functions import (
 )
 
 __all__ = [
-    "accumulation", "compiled", "complex_numbers", "gamma_blocks", "hypergeometric", "inverse_error_blocks",
-    "polygamma", "repetition", "searching", "sorting", "tail_moments",
+    "accumulation", "arithmetic", "compiled", "complex_numbers", "gamma_blocks", "hypergeometric",
+    "inverse_error_blocks", "polygamma", "repetition", "searching", "sorting", "tail_moments",
 ]  # fmt: skip

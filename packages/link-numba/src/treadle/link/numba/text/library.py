@@ -282,33 +282,6 @@ def in_order_{t}(frame, slot, rows, columns, x, s0, s1):  # i8 i8 i8 i8 i8 i8 i8
 """
 
 _FLOATS = """
-def divided_{t}(a, b):  # {t} {t}
-    # Quotient rounded down, and remainder with the divisor's sign (Python's divmod).
-    rest = libm_fmod_{t}(a, b)
-    if b == 0:
-        return a / b, rest
-    quotient = (a - rest) / b
-    if rest != 0:
-        if (b < 0) != (rest < 0):
-            rest = rest + b
-            quotient = quotient - {t}(1)
-    else:
-        rest = copysign({t}(0), b)
-    if quotient != 0:
-        whole = floor(quotient)
-        if quotient - whole > {t}(0.5):
-            whole = whole + {t}(1)
-        return whole, rest
-    return copysign({t}(0), a / b), rest
-
-def floor_div_{t}(a, b):  # {t} {t}
-    quotient, rest = divided_{t}(a, b)
-    return quotient
-
-def mod_{t}(a, b):  # {t} {t}
-    quotient, rest = divided_{t}(a, b)
-    return rest
-
 def power_of_two_{t}(n):  # i8
     return bits_{bits}_{t}({bits}((n + {bias}) << {mantissa}))
 
@@ -324,16 +297,6 @@ def ldexp_{t}(x, n):  # {t} i8
         x = x * power_of_two_{t}(part)
         left = left - part
     return x * power_of_two_{t}(min(max(left, 1 - {bias}), {bias}))
-
-def exponent_{t}(x):  # {t}
-    # That of the number as a mantissa in [0.5, 1) times a power of two; 0 where there is none.
-    if x == 0 or not fabs(x) < {t}(INF):
-        return 0
-    lifted = 0
-    if fabs(x) < power_of_two_{t}(1 - {bias}):
-        lifted = {mantissa}
-        x = x * power_of_two_{t}({mantissa})
-    return (i8(bits_{t}_{bits}(fabs(x))) >> {mantissa}) - {bias} + 1 - lifted
 
 def row_sum_{t}(n, x, stride):  # i8 *{t} i8
     # Blocks, in several partial sums each, put together with compensation (Neumaier 1974): no less accurate than
@@ -355,71 +318,11 @@ def row_sum_{t}(n, x, stride):  # i8 *{t} i8
 
 
 _COMPLEX = """
-def truth_{t}(a):  # {t}
-    return re_{t}(a) != 0 or im_{t}(a) != 0
-
-def mul_{t}(a, b):  # {t} {t}
-    ar = re_{t}(a)
-    ai = im_{t}(a)
-    br = re_{t}(b)
-    bi = im_{t}(b)
-    return compose_{r}(ar * br - ai * bi, ar * bi + ai * br)
-
-def div_{t}(a, b):  # {t} {t}
-    # Smith's algorithm (1962), as in NumPy.
-    ar = re_{t}(a)
-    ai = im_{t}(a)
-    br = re_{t}(b)
-    bi = im_{t}(b)
-    if fabs(br) >= fabs(bi):
-        if br == 0 and bi == 0:
-            return compose_{r}(ar / fabs(br), ai / fabs(br))
-        low = bi / br
-        unit = {r}(1) / (br + bi * low)
-        return compose_{r}((ar + ai * low) * unit, (ai - ar * low) * unit)
-    high = br / bi
-    scale = {r}(1) / (bi + br * high)
-    return compose_{r}((ar * high + ai) * scale, (ai * high - ar) * scale)
-
 def size_{t}(a):  # {t}
     return libm_hypot_{r}(re_{t}(a), im_{t}(a))
 
-def cabs1_{t}(a):  # {t}
-    return fabs(re_{t}(a)) + fabs(im_{t}(a))
-
-def neg_{t}(a):  # {t}
-    return compose_{r}(-re_{t}(a), -im_{t}(a))
-
 def conj_{t}(a):  # {t}
     return compose_{r}(re_{t}(a), -im_{t}(a))
-
-def scaled_{t}(a, scale):  # {t} f8
-    return compose_{r}(re_{t}(a) * {r}(scale), im_{t}(a) * {r}(scale))
-
-def above_{t}(a, b):  # {t} {t}
-    # In the order of the real parts, then of the imaginary ones; nothing is larger than what has a NaN, nor smaller.
-    ar = re_{t}(a)
-    ai = im_{t}(a)
-    br = re_{t}(b)
-    bi = im_{t}(b)
-    return (ar > br and ai == ai and bi == bi) or (ar == br and ai > bi)
-
-def reaches_{t}(a, b):  # {t} {t}
-    ar = re_{t}(a)
-    ai = im_{t}(a)
-    br = re_{t}(b)
-    bi = im_{t}(b)
-    return (ar > br and ai == ai and bi == bi) or (ar == br and ai >= bi)
-
-def larger_{t}(a, b):  # {t} {t}
-    if a != a or reaches_{t}(a, b):
-        return a
-    return b
-
-def smaller_{t}(a, b):  # {t} {t}
-    if a != a or reaches_{t}(b, a):
-        return a
-    return b
 
 def row_sum_{t}(n, x, stride):  # i8 *{t} i8
     # Sums of blocks, added up.

@@ -32,7 +32,7 @@ def combined(kind: str, storage: Storage, a: str, b: str) -> str:
     if kind in {"all", "any"} or storage.kind == "b":
         return f"{a} {'|' if kind in {'any', 'sum', 'max'} else '&'} {b}"
     if storage.kind == "c":
-        return f"{a} + {b}" if kind == "sum" else f"mul_{storage.code}({a}, {b})"
+        return f"{a} {'+' if kind == 'sum' else '*'} {b}"
     if storage.kind == "f":
         return {
             "sum": f"{a} + {b}",

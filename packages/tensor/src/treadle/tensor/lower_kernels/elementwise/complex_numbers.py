@@ -22,6 +22,7 @@ from treadle.kernels.language import (
     real,
     real_of,
     rint,
+    select,
     sin,
 )
 from treadle.tensor.linking.scalar_table import SCALAR_KERNELS
@@ -74,6 +75,77 @@ def complex_power(a: T, b: T) -> T:
     return complex_reciprocal(result) if br < 0 else result
 
 
+@kernel(inline=True)
+def complex_over(a: T, b: T) -> T:
+    """Divide by Smith's algorithm (1962)."""
+    ar = real(a)
+    ai = imag(a)
+    br = real(b)
+    bi = imag(b)
+    if abs(br) >= abs(bi):
+        if br == 0 and bi == 0:
+            return compose(ar / abs(br), ai / abs(br))
+        low = bi / br
+        unit = 1 / (br + bi * low)
+        return compose((ar + ai * low) * unit, (ai - ar * low) * unit)
+    high = br / bi
+    scale = 1 / (bi + br * high)
+    return compose((ar * high + ai) * scale, (ai * high - ar) * scale)
+
+
+# Numbers are in the order of their real parts, then of the imaginary ones; nothing is larger than what has a NaN, nor
+# smaller.
+
+
+@kernel(inline=True)
+def is_above(a: T, b: T) -> bool:
+    """Whether a number is larger."""
+    ai = imag(a)
+    bi = imag(b)
+    return (real(a) > real(b) and ai == ai and bi == bi) or (real(a) == real(b) and ai > bi)
+
+
+@kernel(inline=True)
+def reaches(a: T, b: T) -> bool:
+    """Whether a number is larger or equal."""
+    ai = imag(a)
+    bi = imag(b)
+    return (real(a) > real(b) and ai == ai and bi == bi) or (real(a) == real(b) and ai >= bi)
+
+
+@kernel(inline=True)
+def is_below(a: T, b: T) -> bool:
+    """Whether a number is smaller."""
+    return is_above(b, a)
+
+
+@kernel(inline=True)
+def is_reached(a: T, b: T) -> bool:
+    """Whether a number is smaller or equal."""
+    return reaches(b, a)
+
+
+@kernel(inline=True)
+def not_behind(a: T, b: T) -> bool:
+    """Return what `reaches` does, without jumps: quicker where a number is chosen by it."""
+    ai = imag(a)
+    bi = imag(b)
+    first = (real(a) > real(b)) & (ai == ai) & (bi == bi)
+    return first | ((real(a) == real(b)) & (ai >= bi))
+
+
+@kernel(inline=True)
+def complex_maximum(a: T, b: T) -> T:
+    """Return the larger number; the first NaN stays."""
+    return select((a != a) | not_behind(a, b), a, b)
+
+
+@kernel(inline=True)
+def complex_minimum(a: T, b: T) -> T:
+    """Return the smaller number; the first NaN stays."""
+    return select((a != a) | not_behind(b, a), a, b)
+
+
 @kernel
 def complex_sign(a: T) -> T:
     """Return a number of length 1; of one that is infinite in one part, that part's sign."""
@@ -117,10 +189,17 @@ def complex_rint(a: T) -> T:
 
 for _name, _kernel in {
     "expm1": complex_expm1,
+    "ge": reaches,
+    "gt": is_above,
+    "le": is_reached,
     "log1p": complex_log1p,
+    "lt": is_below,
+    "maximum": complex_maximum,
+    "minimum": complex_minimum,
     "pow": complex_power,
     "reciprocal": complex_reciprocal,
     "round_half_to_even": complex_rint,
     "sign": complex_sign,
+    "true_div": complex_over,
 }.items():
     SCALAR_KERNELS.register(_name, {"c": _kernel})

@@ -14,20 +14,6 @@ static inline $Type tr_mul_$short($Type a, $Type b) {
   return __builtin_complex(($Real)(ar * br - ai * bi), ($Real)(ar * bi + ai * br));
 }
 """,
-    # Smith's algorithm (1962).
-    "div": """\
-static inline $Type tr_div_$short($Type a, $Type b) {
-  const $Real ar = __real__ a, ai = __imag__ a, br = __real__ b, bi = __imag__ b;
-  const $Real size = fabs$suffix(br), other = fabs$suffix(bi);
-  if (size >= other) {
-    if (size == 0 && other == 0) return __builtin_complex(($Real)(ar / size), ($Real)(ai / size));
-    const $Real ratio = bi / br, scale = 1 / (br + bi * ratio);
-    return __builtin_complex(($Real)((ar + ai * ratio) * scale), ($Real)((ai - ar * ratio) * scale));
-  }
-  const $Real ratio = br / bi, scale = 1 / (bi + br * ratio);
-  return __builtin_complex(($Real)((ar * ratio + ai) * scale), ($Real)((ai * ratio - ar) * scale));
-}
-""",
     # Large and small numbers are scaled by a power of two, so that squares stay in range.
     "size": """\
 static inline $Real tr_size_$short($Type a) {
@@ -47,25 +33,6 @@ static inline $Type tr_scaled_$short($Type a, $Real scale) {
 """,
     "neg": """\
 static inline $Type tr_neg_$short($Type a) { return __builtin_complex(-__real__ a, -__imag__ a); }
-""",
-    # In the order of the real parts, then of the imaginary ones; nothing is larger than what has a NaN, nor smaller.
-    "above": """\
-static inline int tr_above_$short($Type a, $Type b) {
-  const $Real ai = __imag__ a, bi = __imag__ b;
-  return (__real__ a > __real__ b && ai == ai && bi == bi) || (__real__ a == __real__ b && ai > bi);
-}
-""",
-    "reaches": """\
-static inline int tr_reaches_$short($Type a, $Type b) {
-  const $Real ai = __imag__ a, bi = __imag__ b;
-  return (__real__ a > __real__ b && ai == ai && bi == bi) || (__real__ a == __real__ b && ai >= bi);
-}
-""",
-    "larger": """\
-static inline $Type tr_larger_$short($Type a, $Type b) { return a != a || tr_reaches_$short(a, b) ? a : b; }
-""",
-    "smaller": """\
-static inline $Type tr_smaller_$short($Type a, $Type b) { return a != a || tr_reaches_$short(b, a) ? a : b; }
 """,
 }
 
