@@ -2,7 +2,7 @@
 
 from treadle.tensor.lower_kernels.arrangement import repetition
 from treadle.tensor.lower_kernels.elementwise import arithmetic, complex_numbers
-from treadle.tensor.lower_kernels.indexing import searching
+from treadle.tensor.lower_kernels.indexing import ranges, searching
 from treadle.tensor.lower_kernels.reductions import accumulation
 from treadle.tensor.lower_kernels.sorting import sorting
 from treadle.tensor.lower_kernels.special_functions import (
@@ -16,5 +16,5 @@ from treadle.tensor.lower_kernels.special_functions import (
 
 __all__ = [
     "accumulation", "arithmetic", "compiled", "complex_numbers", "gamma_blocks", "hypergeometric",
-    "inverse_error_blocks", "polygamma", "repetition", "searching", "sorting", "tail_moments",
+    "inverse_error_blocks", "polygamma", "ranges", "repetition", "searching", "sorting", "tail_moments",
 ]  # fmt: skip

@@ -96,22 +96,6 @@ static int tr_join(tr_var *v, const int *ix, int count, tr_var *o, int nd, int a
   return 0;
 }
 """,
-    "tr_range": """\
-static int tr_range(tr_var *o, double start, double stop, double step) {
-  const double n = ceil((stop - start) / step);
-  if (step == 0 || n != n || n >= 9.2e18) return TR_LENGTH;
-  o->n[0] = n > 0 ? (int64_t)n : 0;
-  return 0;
-}
-""",
-    "tr_range_whole": """\
-static int tr_range_whole(tr_var *o, int64_t start, int64_t stop, int64_t step) {
-  if (step == 0) return TR_LENGTH;
-  if (step > 0) o->n[0] = stop > start ? (int64_t)(((uint64_t)stop - (uint64_t)start - 1) / (uint64_t)step) + 1 : 0;
-  else o->n[0] = start > stop ? (int64_t)(((uint64_t)start - (uint64_t)stop - 1) / (0 - (uint64_t)step)) + 1 : 0;
-  return 0;
-}
-""",
     # The values, broadcast to the lengths of o: in place where they have these already.
     "tr_fill_to": """\
 static int tr_fill_to(tr_var *o, int nd, const tr_var *y, int from_nd, int64_t size, tr_kernel k) {

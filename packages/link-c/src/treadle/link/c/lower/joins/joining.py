@@ -1,15 +1,15 @@
-"""Join and ARange."""
+"""Joins."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import cast
 
-from treadle.link.c.conventions.dtypes import CTYPES, converted, loaded, stored
+from treadle.link.c.conventions.dtypes import CTYPES
 from treadle.link.c.lower.elementwise.elemwise import cast_to
 from treadle.link.c.table import TABLE
 from treadle.link.c.text.unit import Unit
-from treadle.tensor import ARange, Join, TensorNode
+from treadle.tensor import Join, TensorNode
 
 # The rules take complex numbers too.
 TAKES_COMPLEX = True
@@ -45,33 +45,3 @@ def _write_parts(unit: Unit, node: TensorNode, parts: Sequence[int], target: str
         else:
             unit.call(f"tr_join_part(&{to}, v + {at}, {out.type.ndim}, {axis}, tr_move{CTYPES[out.type.dtype].size})")
     unit.line("}")
-
-
-@TABLE.register(ARange)
-def arange(op: ARange, node: TensorNode, unit: Unit) -> None:
-    """Write the numbers: the first one plus multiples of the difference of the first two, as NumPy computes them."""
-    o = unit.owns(node.outputs[0])
-    ctype = CTYPES[op.dtype]
-    unit.line("{")
-    kinds = [x.type.dtype for x in node.inputs]
-    for name, x in zip(("start", "stop", "step"), node.inputs, strict=True):
-        kind = x.type.dtype
-        value = loaded(kind, f"*(const {CTYPES[kind].stored} *)v[{unit.slot(x)}].p")
-        unit.line(f"const {CTYPES[kind].computed} {name} = {value};")
-        unit.line(f"const {ctype.computed} {name}_ = {converted(kind, op.dtype, name)};")
-    of_integers = all(CTYPES[k].kind in "iub" for k in kinds)
-    if of_integers:
-        unit.call(f"tr_range_whole(v + {o}, {', '.join(f'(int64_t){n}' for n in ('start', 'stop', 'step'))})")
-    else:
-        unit.call(f"tr_range(v + {o}, start, stop, step)")
-    unit.call(f"tr_alloc(v + {o}, 1, {ctype.size})")
-    value = f"start_ + ({ctype.computed})j * delta"
-    second = converted(_wide(kinds), op.dtype, "start + step")
-    unit.line(f"const {ctype.computed} delta = ({ctype.computed})({second}) - start_;")
-    unit.line("(void)stop_; (void)step_;")
-    unit.line(f"for (int64_t j = 0; j < v[{o}].n[0]; j++) (({ctype.stored} *)v[{o}].p)[j] = {stored(op.dtype, value)};")
-    unit.line("}")
-
-
-def _wide(kinds: list[str]) -> str:
-    return "float64" if any(CTYPES[k].kind == "f" for k in kinds) else "int64"

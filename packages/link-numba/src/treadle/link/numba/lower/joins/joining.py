@@ -1,15 +1,13 @@
-"""Join, and ranges."""
+"""Joins."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from treadle.link.numba.dtypes import STORAGES, converted
-from treadle.link.numba.status import VALUE
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.text.values import ArrayValue, JoinedValue
 from treadle.link.numba.text.writer import GraphWriter
-from treadle.tensor import ARange, Join, TensorNode
+from treadle.tensor import Join, TensorNode
 
 # The rules take complex numbers too.
 TAKES_COMPLEX = True
@@ -48,47 +46,3 @@ def _write_parts(writer: GraphWriter, result: ArrayValue, axis: int, parts: Sequ
         else:
             writer.copy_into(place, part)
         start = writer.let(f"{start} + {part.dims[axis]}", "n")
-
-
-@TABLE.register(ARange)
-def lower_arange(op: ARange, node: TensorNode, writer: GraphWriter) -> None:
-    """Compute the length, then the first value and the difference of the first two, as NumPy does."""
-    (out,) = node.outputs
-    storage = STORAGES[op.dtype]
-    of_integers = all(writer.storage(v).kind != "f" for v in node.inputs)
-    source = "int64" if of_integers else "float64"
-    start, step, count = _counted(writer, node) if of_integers else _measured(writer, node)
-    texts = (converted(f"({t})", source, op.dtype) for t in (start, f"{start} + {step}"))
-    first, second = (writer.let(t, code=storage.code) for t in texts)
-    result = writer.new_output(out, [count])
-    code = storage.code
-    change = f"{code}({second} - {first})" if storage.kind != "b" else "False"
-    value = f"{code}({first} + {code}(i) * {change})" if storage.kind != "b" else f"{first} if i == 0 else {second}"
-    writer.add(
-        f"for i in range({result.dims[0]}):", f"    as_{storage.memory}({result.address})[i] = {storage.stored(value)}"
-    )
-
-
-def _counted(writer: GraphWriter, node: TensorNode) -> tuple[str, str, str]:
-    """Return start, step and length of a range of integers."""
-    start, stop, step = (writer.let(writer.scalar(v, "int64"), "r") for v in node.inputs)
-    writer.stop_if(f"{step} == 0", VALUE)
-    count = writer.name("n")
-    writer.add(
-        f"if {step} > 0:",
-        f"    {count} = max(0, ({stop} - {start} + {step} - 1) // {step})",
-        "else:",
-        f"    {count} = max(0, ({start} - {stop} - {step} - 1) // -{step})",
-    )
-    return start, step, count
-
-
-def _measured(writer: GraphWriter, node: TensorNode) -> tuple[str, str, str]:
-    """Return start, step and length of a range of floats."""
-    start, stop, step = (writer.let(f"f8({writer.scalar(v, 'float64')})", "r", "f8") for v in node.inputs)
-    writer.stop_if(f"{step} == 0", VALUE)
-    size = writer.let(f"ceil(({stop} - {start}) / {step})", "r", "f8")
-    writer.stop_if(f"not ({size} < 9e18)", VALUE)
-    count = writer.name("n")
-    writer.add(f"{count} = max(0, i8({size}))")
-    return start, step, count
