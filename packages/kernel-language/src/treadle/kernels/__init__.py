@@ -7,6 +7,13 @@ from treadle.config import versioned_names
 if TYPE_CHECKING:
     from treadle.kernels.c_helpers import HELPERS
     from treadle.kernels.c_printing import c_name, c_text, stored_type
+    from treadle.kernels.capsules import (
+        SPECIAL_MODULE,
+        capsule_pointer,
+        capsule_signature,
+        extension,
+        special_capsule,
+    )
     from treadle.kernels.definition import Kernel, kernel, kernel_of_text
     from treadle.kernels.errors import KernelError
     from treadle.kernels.externals import Address, External, Source, external, external_table
@@ -25,6 +32,7 @@ else:
         {
             "treadle.kernels.c_helpers": "HELPERS",
             "treadle.kernels.c_printing": "c_name c_text stored_type",
+            "treadle.kernels.capsules": "SPECIAL_MODULE capsule_pointer capsule_signature extension special_capsule",
             "treadle.kernels.errors": "KernelError",
             "treadle.kernels.externals": "Address External Source external external_table",
             "treadle.kernels.definition": "Kernel kernel kernel_of_text",
@@ -38,9 +46,9 @@ else:
     )
 
 __all__ = [
-    "BY_NUMPY", "HELPERS", "SIZES", "TABLE", "Address", "Comparison", "External", "Given", "Kernel", "KernelError",
-    "Length", "Routine", "Site", "Source", "Specialised", "Status", "at_site", "c_name", "c_text", "external",
-    "external_name", "external_table", "is_pointer", "kernel", "kernel_of_text", "memory_code", "numba_lines",
-    "numba_name", "numpy_sort", "overwritten_inputs", "real_dtype", "sorts_table", "stored_type", "value_code",
-    "value_kind",
+    "BY_NUMPY", "HELPERS", "SIZES", "SPECIAL_MODULE", "TABLE", "Address", "Comparison", "External", "Given", "Kernel",
+    "KernelError", "Length", "Routine", "Site", "Source", "Specialised", "Status", "at_site", "c_name", "c_text",
+    "capsule_pointer", "capsule_signature", "extension", "external", "external_name", "external_table", "is_pointer",
+    "kernel", "kernel_of_text", "memory_code", "numba_lines", "numba_name", "numpy_sort", "overwritten_inputs",
+    "real_dtype", "sorts_table", "special_capsule", "stored_type", "value_code", "value_kind",
 ]  # fmt: skip

@@ -9,6 +9,7 @@ from ctypes import Array
 import numpy as np
 
 from treadle.config import new_lock
+from treadle.kernels.capsules import capsule_pointer
 
 # The types that NumPy's functions sort faster, in the order of their table.
 # Some processors with AVX-512 are given wrong orders of thousands of float16 where NaN is among them (NumPy 2.4.6: two
@@ -57,11 +58,7 @@ def _find() -> list[int | None]:
     capsule = getattr(sys.modules.get("numpy._core._multiarray_umath"), "_ARRAY_API", None)
     if capsule is None:
         return [None] * len(BY_NUMPY)
-    # A new function object: other packages set other types on the shared one of `ctypes`.
-    get_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
-        ("PyCapsule_GetPointer", ctypes.pythonapi)
-    )
-    interface = (ctypes.c_void_p * (_GET_FUNCTIONS + 1)).from_address(get_pointer(capsule, None))
+    interface = (ctypes.c_void_p * (_GET_FUNCTIONS + 1)).from_address(capsule_pointer(capsule))
     functions_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object)(interface[_GET_FUNCTIONS] or 0)
     addresses: list[int | None] = []
     for short in BY_NUMPY:

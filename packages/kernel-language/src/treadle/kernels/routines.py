@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.config import lazy_module
+from treadle.kernels.capsules import capsule_pointer
 from treadle.kernels.errors import KernelError
 
 if TYPE_CHECKING:
@@ -36,11 +37,7 @@ def call_routine(library: str, name: str, arguments: Sequence[Any]) -> int:
     if own not in capsules:
         msg = f"kernel: {library} has no routine {own}. Check the name."
         raise KernelError(msg)
-    get_name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", ctypes.pythonapi))
-    get = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
-        ("PyCapsule_GetPointer", ctypes.pythonapi)
-    )
-    address = get(capsules[own], get_name(capsules[own]))
+    address = capsule_pointer(capsules[own])
     kept: list[Any] = []
     for argument in arguments:
         if argument is None or (isinstance(argument, np.ndarray) and argument.ndim):

@@ -7,7 +7,8 @@ from types import MappingProxyType
 from typing import Any
 
 from treadle.config import new_lock
-from treadle.link.c.capsules import capsule_pointer, extension
+from treadle.kernels import extension
+from treadle.link.c.capsules import checked_pointer
 from treadle.link.c.errors import BackendUnavailableError
 
 _MODULE = "scipy.linalg.cython_blas"
@@ -48,7 +49,7 @@ def _find() -> dict[str, int]:
     for letter, element in (("d", "_d"), ("s", "_s"), ("z", "_double_complex"), ("c", "_float_complex")):
         for routine, parameters in _SIGNATURES.items():
             name = f"{letter}{routine}"
-            addresses[name] = capsule_pointer(
+            addresses[name] = checked_pointer(
                 capsules[name], _signature(parameters, element), f"SciPy's {name}", "Set blas__ldflags"
             )
     return addresses

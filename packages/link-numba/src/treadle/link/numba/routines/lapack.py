@@ -9,7 +9,8 @@ from typing import NamedTuple
 import llvmlite.binding as llvm
 
 from treadle.config import new_lock
-from treadle.link.numba.routines.blas import BlasError, capsule_name, capsule_pointer, extension
+from treadle.kernels import capsule_pointer, capsule_signature
+from treadle.link.numba.routines.blas import BlasError, linalg_capsules
 
 # What kernels call: ``lapack_dpotrf(...)``, ``blas_dtrsm(...)``.
 _CALL = re.compile(r"\b(lapack|blas)_([sdcz]\w+)\(")
@@ -48,15 +49,15 @@ class Routines:
 
     def _install(self, library: str, name: str) -> Routine:
         if library not in self._capsules:
-            self._capsules[library] = extension(f"cython_{library}").__pyx_capi__
+            self._capsules[library] = linalg_capsules(library)
         capsule = self._capsules[library].get(name)
-        signature = b"" if capsule is None else capsule_name(capsule)
-        match = re.fullmatch(r"void \((.*)\)", signature.decode())
+        signature = "" if capsule is None else capsule_signature(capsule)
+        match = re.fullmatch(r"void \((.*)\)", signature)
         if capsule is None or match is None:
             msg = f"numba: scipy.linalg.cython_{library} has no routine {name}. Install another version of SciPy."
             raise BlasError(msg)
         symbol = f"treadle_{library}_{name}"
-        llvm.add_symbol(symbol, capsule_pointer(capsule, signature))
+        llvm.add_symbol(symbol, capsule_pointer(capsule))
         kinds = "".join(_KINDS.get(p, "s" if "select" in p else "x") for p in match[1].split(", "))
         return Routine(symbol, kinds)
 

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from treadle.kernels import capsule_pointer
 from treadle.link.numba.dtypes import STORAGES
-from treadle.link.numba.routines.blas import ROUTINES, capsule_pointer
+from treadle.link.numba.routines.blas import ROUTINES
 from treadle.link.numba.status import INTERRUPT
 
 # The words of an object's header, behind which an array has its data, rank, lengths, strides, base and dtype.
@@ -150,7 +151,7 @@ def listed(place, count):  # i8 i8
 def object_words() -> tuple[int, ...]:
     """Return the words of a table from `FALLBACK` to the last dtype, for a program that returns its status."""
     interface = import_module("numpy._core._multiarray_umath")._ARRAY_API
-    functions = capsule_pointer(interface, None)
+    functions = capsule_pointer(interface)
     new = ctypes.cast(functions, ctypes.POINTER(ctypes.c_void_p))[_NEW_FROM_DESCR]
     return 0, 0, new or 0, id(np.ndarray), *(id(np.dtype(name)) for name in STORAGES.names)
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from importlib import import_module
 from typing import NamedTuple
 
 import llvmlite.binding as llvm
 
 from treadle.config import new_lock
 from treadle.config.errors import TreadleError
-from treadle.link.numba.routines.blas import capsule_name, capsule_pointer
+from treadle.kernels import capsule_pointer, capsule_signature, special_capsule
 
-_MODULE = "scipy.special.cython_special"
 # What a scalar op's text calls: ``special_gammainc_{t}({0}, {1})``, by the function's name in the module.
 _CALL = re.compile(r"\bspecial_(\w+?)_(f4|f8)\b")
 
@@ -57,16 +54,13 @@ class SpecialFunctions:
 
 
 def _install(name: str, code: str) -> Special:
-    capsules: Mapping[str, object] = import_module(_MODULE).__pyx_capi__
-    # Functions with more than one variant have several capsules, __pyx_fuse_0name and so on.
-    variants = [c for own, c in capsules.items() if re.fullmatch(rf"(__pyx_fuse_\d+(_\d)?)?{name}", own)]
-    for kind, used in (("float", "f4"), ("double", "f8")) if code == "f4" else (("double", "f8"),):
-        for capsule in variants:
-            signature = capsule_name(capsule)
-            if re.fullmatch(rf"{kind} \(({kind}, )+int __pyx_skip_dispatch\)", signature.decode()):
-                symbol = f"treadle_special_{name}_{used}"
-                llvm.add_symbol(symbol, capsule_pointer(capsule, signature))
-                return Special(symbol, used, signature.count(b","))
+    found = special_capsule(name, single=code == "f4")
+    if found is not None:
+        kind, _, capsule = found
+        used = "f4" if kind == "float" else "f8"
+        symbol = f"treadle_special_{name}_{used}"
+        llvm.add_symbol(symbol, capsule_pointer(capsule))
+        return Special(symbol, used, capsule_signature(capsule).count(","))
     msg = f"numba: SciPy's cython_special has no {name} of real numbers. Install a version of SciPy that has it."
     raise SpecialFunctionError(msg)
 
