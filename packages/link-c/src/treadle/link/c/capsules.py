@@ -91,13 +91,11 @@ def _address(pointer: CPointer) -> int:
     if capsule is None:
         msg = f"c: {pointer.module} has no C function {pointer.name}. Another version of it may have: check the name."
         raise BackendUnavailableError(msg)
-    return checked_pointer(capsule, pointer.signature, f"{pointer.module}.{pointer.name}")
-
-
-def checked_pointer(capsule: object, signature: str, name: str, advice: str = "Check its version") -> int:
-    """Return the function pointer in a capsule, after checking the function's C type."""
     stated = capsule_signature(capsule)
-    if stated != signature:
-        msg = f"c: {name} has the C type {stated!r}, not {signature!r}. {advice}."
+    if stated != pointer.signature:
+        msg = (
+            f"c: {pointer.module}.{pointer.name} has the C type {stated!r}, not {pointer.signature!r}. "
+            "Check the module's version."
+        )
         raise BackendUnavailableError(msg)
     return capsule_pointer(capsule)
