@@ -229,3 +229,32 @@ def test_an_element_is_repeated_a_few_times_in_any_order_of_dimensions(link: Lin
     expected = a.copy()
     expected[::2] = b
     np.testing.assert_array_equal(program(a, b)[0], expected)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_transposed_operand_is_copied_where_functions_are_computed_on_vectors(link: Link, dtype: str) -> None:
+    x, y = TensorType(dtype, (None, None))("x"), TensorType(dtype, (None, None, None))("y")
+    outputs = [tt.exp(x.T) * 2, tt.tanh(y.transpose(2, 0, 1)), tt.exp(y.transpose(1, 0, 2))]
+    copies = [link([v], [out]).source.count("def copy_") for v, out in zip([x, y, y], outputs, strict=True)]
+    assert copies == [1, 1, 0]
+    assert "def copy_" not in link([x], [x.T * 2]).source
+    a, b = np.linspace(-1, 1, 35, dtype=dtype).reshape(5, 7), np.linspace(-2, 1, 60, dtype=dtype).reshape(3, 4, 5)
+    rtol = 1e-6 if dtype == "float32" else 1e-15
+    for m in (a, np.asfortranarray(a), a[::2, ::-1], a[:0]):
+        np.testing.assert_allclose(link([x], [outputs[0]])(m)[0], np.exp(m.T) * 2, rtol=rtol)
+    program = link([x, y], outputs[1:])
+    results = program(a, b)
+    np.testing.assert_allclose(results[0], np.tanh(b.transpose(2, 0, 1)), rtol=rtol)
+    np.testing.assert_allclose(results[1], np.exp(b.transpose(1, 0, 2)), rtol=rtol)
+
+
+def test_a_transposed_matrix_is_copied_for_sums_of_functions(link: Link) -> None:
+    x = TensorType("float64", (None, None))("x")
+    graph = FunctionGraph([x], [tt.exp(x.T).sum(0), (tt.tanh(x.T) * x.T).sum()])
+    rewrite_graph(graph)
+    program = link(graph.inputs, graph.outputs)
+    a = np.linspace(-1, 1, 600).reshape(20, 30)
+    for m in (a, np.asfortranarray(a), a[::3, ::-2]):
+        first, second = program(m)
+        np.testing.assert_allclose(first, np.exp(m.T).sum(0), rtol=1e-14)
+        np.testing.assert_allclose(second, (np.tanh(m.T) * m.T).sum(), rtol=1e-13)

@@ -14,13 +14,15 @@ from treadle.link.numba.status import VALUE
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.text.values import ArrayValue, ScalarValue, Value
 from treadle.link.numba.text.writer import GraphWriter
-from treadle.tensor import Composite, Elemwise, TensorNode, TensorVariable
+from treadle.tensor import Composite, DimShuffle, Elemwise, TensorNode, TensorVariable
 
 # The rules take complex numbers too.
 TAKES_COMPLEX = True
 
 # These test whether their first operand is NaN: constants are moved there, so that the test happens before a loop.
 _EXTREMES = frozenset({"maximum", "minimum"})
+# Functions that LLVM computes on vectors where elements lie one behind the other.
+_ON_VECTORS = ("libm_", "size_c")
 
 
 def refusal(op: Elemwise, node: Apply) -> str:
@@ -93,15 +95,30 @@ def lower_elemwise(op: Elemwise, node: TensorNode, writer: GraphWriter) -> None:
     if kind.ndim == 0:
         _lower_scalars(composite, node, writer, checks)
         return
-    operands = [as_operand(writer, v) for v in node.inputs]
+    lines, results, operands = elements_of(writer, composite, node)
     arrays = [x for x in operands if isinstance(x, ArrayValue)]
     dims = writer.broadcast_dims([x.dims for x in arrays], kind.shape) if arrays else ("1",) * kind.ndim
-    elements = [(f"x{i}_x", x.storage.dtype) for i, x in enumerate(operands)]
-    lines, results, _ = body_of(composite, elements)
     outputs = [(f"o{i}", writer.new_output(v, dims)) for i, v in enumerate(node.outputs)]
     body = [*lines, *(f"o{i}_x = {text}" for i, text in enumerate(results))]
     inputs = [(f"x{i}", x) for i, x in enumerate(operands)]
     writer.run_elementwise(_stem(op), inputs, outputs, body, checks=checks)
+
+
+def elements_of(
+    writer: GraphWriter, composite: Composite, node: TensorNode
+) -> tuple[list[str], list[str], list[Value]]:
+    """Return the statements of a composite and the expressions of its outputs, over ``x0_x`` and so on; and operands.
+
+    A transposed operand is copied where functions are computed on vectors, which elements that lie apart prevent.
+    """
+    elements = [(f"x{i}_x", writer.storage(v).dtype) for i, v in enumerate(node.inputs)]
+    lines, results, _ = body_of(composite, elements)
+    has_vectors = any(mark in line for line in lines for mark in _ON_VECTORS)
+    operands = [as_operand(writer, v) for v in node.inputs]
+    for i, (v, value) in enumerate(zip(node.inputs, operands, strict=True)):
+        if has_vectors and isinstance(value, ArrayValue) and _is_transposed(v):
+            operands[i] = writer.packed(value)
+    return lines, results, operands
 
 
 def as_operand(writer: GraphWriter, var: TensorVariable) -> Value:
@@ -111,6 +128,13 @@ def as_operand(writer: GraphWriter, var: TensorVariable) -> Value:
         text = value.storage.loaded(f"as_{value.storage.memory}({value.address})[0]")
         return ScalarValue(writer.let(text, code=value.storage.code), value.storage)
     return value
+
+
+def _is_transposed(var: TensorVariable) -> bool:
+    """Whether another dimension than the last one of a tensor is made the last."""
+    op = None if var.owner is None else var.owner.op
+    kept = [d for d in op.order if isinstance(d, int)] if isinstance(op, DimShuffle) else []
+    return isinstance(op, DimShuffle) and bool(kept) and kept[-1] == op.order[-1] != max(kept)
 
 
 def _stem(op: Elemwise) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from treadle.link.numba.lower.elementwise.elemwise import as_operand, body_of
+from treadle.link.numba.lower.elementwise.elemwise import elements_of
 from treadle.link.numba.lower.reductions.reduction import reduce_elements, refuse_empty
 from treadle.link.numba.scalars import can_fail, takes
 from treadle.link.numba.table import TABLE
@@ -18,7 +18,7 @@ TAKES_COMPLEX = True
 def lower_fused_reduction(op: FusedReduction, node: TensorNode, writer: GraphWriter) -> None:
     """Write the kernel of the functions with the reductions of their results."""
     composite = op.elementwise.expanded(node, takes)
-    operands = [as_operand(writer, v) for v in node.inputs]
+    lines, results, operands = elements_of(writer, composite, node)
     arrays = [x for x in operands if isinstance(x, ArrayValue)]
     ndim = node.inputs[0].type.ndim
     elements, _ = op.parts(node)
@@ -26,7 +26,6 @@ def lower_fused_reduction(op: FusedReduction, node: TensorNode, writer: GraphWri
     dims = writer.broadcast_dims([x.dims for x in arrays], known) if arrays else ("1",) * ndim
     if any(r is not None and r.kind in {"max", "min"} for r in op.reductions):
         refuse_empty(writer, [dims[d] for d in op.axes], [dims[d] for d in range(ndim) if d not in op.axes])
-    lines, results, _ = body_of(composite, [(f"x{i}_x", x.storage.dtype) for i, x in enumerate(operands)])
     dtypes = [composite.value_dtypes[i] for i in composite.outputs]
     outputs = []
     reductions = []
