@@ -46,7 +46,7 @@ T = TypeVar("T", bound=Number)
 # Up to so many values are sorted by insertion.
 FEW_VALUES = 24
 # Up to so many keys are sorted to find one of them; more are counted by parts of their range first.
-MOST_SORTED = 512
+MOST_SORTED = 256
 
 
 # Values
@@ -231,10 +231,12 @@ def pick_keys(keys: Pointer[uint64], n: int, at: Vector[int64], found: Pointer[u
     """Find the keys at some positions of the order; there is room for as many words as `select_room` says."""
     m = len(at)
     if n <= MOST_SORTED:
-        if n > FEW:
-            radix_sort(keys, keys + n, n, 0, 64)
-        else:
+        if n <= FEW:
             insertion_sort(keys, n)
+        else:
+            failed = numpy.sort("u", keys, n)
+            if failed != 0:
+                radix_sort(keys, keys + n, n, 0, 64)
         for h in range(m):
             found[h] = keys[at[h]]
         return OK
