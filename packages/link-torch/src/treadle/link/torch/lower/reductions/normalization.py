@@ -60,7 +60,7 @@ def _softmax(axis: int, of_log: bool) -> Callable[[torch.Tensor], torch.Tensor]:
             elements = result.numpy()[first]
         except IndexError:
             return result  # there are no elements along the axis
-        if elements.ndim > 1:
+        if elements.ndim != 1:
             elements = elements.ravel()
         total = elements.dot(elements)
         return result if total == total else _by_formula(x, axis, of_log)
