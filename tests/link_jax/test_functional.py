@@ -132,3 +132,28 @@ def test_jax_differentiates_special_functions_as_treadle_does(name: str) -> None
         found = jax.jit(jax.grad(lambda *xs: compiled(*xs)[0], tuple(range(len(values)))))(*values)
     for result, slope in zip(found, expected, strict=True):
         np.testing.assert_allclose(result, slope, rtol=1e-10)
+
+
+@pytest.mark.parametrize("by_name", [False, True])
+def test_the_function_itself_is_refused_where_jax_traces(by_name: bool) -> None:
+    x = tt.dvector("x")
+    f: Any = function([x], tt.exp(x).sum(), mode="JAX")
+    for transform in (jax.jit, jax.grad, jax.vmap):
+        with pytest.raises(NodeTypeError, match=r"being traced by JAX .* its attribute jax_function"):
+            transform(lambda v: f(x=v) if by_name else f(v))(np.ones((1, 2)))
+
+
+def test_arguments_are_not_converted_to_numbers_that_lack_a_part() -> None:
+    for kind, value in (("float64", 1j), ("int64", 1.5), ("bool", 2)):
+        x = tt.tensor("x", dtype=kind, shape=(None,))
+        run = jax_function(FunctionGraph([x], [x]))
+        with pytest.raises(NodeTypeError, match=r"input x is of type .* of which a part would be lost"):
+            run(np.array([value]))
+    wide = jax_function(FunctionGraph([z := tt.zvector("z")], [z * 2]))
+    for values in (
+        np.array([True, False]),
+        np.arange(2),
+        np.arange(2.0, dtype="float32"),
+        jnp.arange(2, dtype="bfloat16"),
+    ):
+        assert wide(values)[0].dtype == "complex128"

@@ -33,7 +33,8 @@ def jax_function(source: FunctionGraph | Program | HasProgram) -> Callable[..., 
     A function of an array for each input of the graph, with shared variables after the explicit inputs
     (``function.get_shared()``), that returns a tuple of an array for each output, new values of shared variables last.
     It is not compiled: each call runs the graph with ``jax.numpy``, or is traced. Arguments are converted to the dtypes
-    of the inputs, in 64-bit mode.
+    of the inputs, in 64-bit mode, but not to another kind of numbers that lacks theirs (complex to real, float to
+    integer).
 
     Raises
     ------
@@ -131,7 +132,19 @@ def _taken(var: Variable, value: Any) -> Array:
     if not fits:
         msg = f"jax_function: input {var} is of type {kind}, got an array of shape {array.shape}. Reshape it."
         raise NodeValueError(msg)
+    if _rank_of(array.dtype) > _rank_of(kind.numpy_dtype):
+        msg = (
+            f"jax_function: input {var} is of type {kind}, got an array of {array.dtype}, of which a part would "
+            "be lost. Convert it before."
+        )
+        raise NodeTypeError(msg)
     return convert(array, kind.dtype)
+
+
+def _rank_of(dtype: Any) -> int:
+    """Return which kind of numbers a dtype has: each can hold those before."""
+    kinds = (jnp.bool_, jnp.integer, jnp.floating, jnp.complexfloating)
+    return next((at for at, kind in enumerate(kinds) if jnp.issubdtype(dtype, kind)), len(kinds))
 
 
 def _refuse_symbolic_lengths(inputs: Sequence[Variable], args: Sequence[Array], error: Exception) -> None:

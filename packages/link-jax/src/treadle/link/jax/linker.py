@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from treadle.graph import Apply, FunctionGraph, Type
+from treadle.graph import Apply, FunctionGraph, NodeTypeError, Type
 from treadle.link.jax.placement import DEVICES
 from treadle.link.jax.programs.executables import ExecutableCache
 from treadle.link.jax.programs.program import JaxProgram, ProgramSpec, device_form
@@ -69,6 +69,22 @@ class JAXLinker(DeviceLinker):
     def inside(self, node: Apply) -> Iterable[Apply]:
         """Return the nodes of a loop's body."""
         return node.op.fgraph.toposort() if isinstance(node.op, Scan) else ()
+
+    def plain_argument(self, value: Any) -> Any:
+        """Return an argument of a call as it is.
+
+        Raises
+        ------
+        NodeTypeError
+            If JAX is tracing it.
+        """
+        if isinstance(value, jax.core.Tracer):
+            msg = (
+                "jax: an argument is being traced by JAX (jit, grad, vmap …), which cannot look into a compiled "
+                "function. Call its attribute jax_function, which JAX traces."
+            )
+            raise NodeTypeError(msg)
+        return value
 
     def to_native(self, value: Any, kind: Type) -> Any:
         """Return a NumPy array as a ``jax.Array``."""
