@@ -36,6 +36,21 @@ def test_an_argument_of_the_librarys_own_is_not_made_a_host_value(
         np.testing.assert_array_equal(result, [4.0, 7.0])
 
 
+def test_a_tensor_is_not_made_a_host_value_where_a_graph_has_choices_and_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, k = tt.dvector("x"), tt.lscalar("k")
+    chosen = tt.ifelse(k > 0, x, x * 2)
+    total = tt.scan_with_carry(lambda c, row: (c + row, c), tt.constant(0.0), x)[0]
+    with config.change_flags(torch__compile=False):
+        f = function([x, k], [chosen, total], mode="PYTORCH")
+    argument = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
+    monkeypatch.setattr(tt.TensorType, "accept", None)
+    for result in (f(argument, torch.tensor(1)), f(k=torch.tensor(1), x=argument)):
+        np.testing.assert_array_equal(result[0], [1.0, 2.0])
+        assert float(result[1]) == 3.0
+        result[0][...] = 5.0  # in memory of its own
+    assert argument.tolist() == [1.0, 2.0]
+
+
 @pytest.mark.parametrize("library", ["JAX", "PYTORCH"])
 def test_argument_of_another_dtype_rank_or_length_is_converted_or_refused(library: str) -> None:
     x, y = tt.dvector("x"), tt.TensorType("float64", (2,))("y")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
+import pickle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +13,7 @@ import torch
 from torch.func import grad, hessian, jacfwd, jacrev, jvp, vmap
 
 import treadle.tensor as tt
-from treadle.compile import CallError, In, function, shared
+from treadle.compile import CallError, In, function, get_mode, shared
 from treadle.config import config
 from treadle.graph import NodeTypeError, NodeValueError, Variable, VectorizeError
 from treadle.link.torch import TorchFunction, functional
@@ -210,3 +212,42 @@ def test_a_function_may_be_compiled_inside_of_a_transformation() -> None:
     expected = torch.diag(torch.tensor([1.0, 2.0]) * (1 - torch.tanh(value) ** 2))
     torch.testing.assert_close(jacrev(scaled)(value), expected)
     torch.testing.assert_close(vmap(scaled)(value.expand(3, 2))[1], scaled(value))
+
+
+@pytest.mark.parametrize("loops", [False, True])
+@pytest.mark.parametrize("by_name", [False, True])
+def test_the_function_itself_is_refused_inside_transformations_of_pytorch(loops: bool, by_name: bool) -> None:
+    x = tt.dvector("x")
+    y = tt.ifelse(x.sum() > 0, tt.exp(x).sum(), x.sum()) if loops else tt.exp(x).sum()
+    f: Any = function([x], y, mode=get_mode("PYTORCH").clone(link_kwargs={"device_outputs": True}))
+    value = torch.ones(2, dtype=torch.float64)
+
+    def called(given: Any) -> Any:
+        return f(x=given) if by_name else f(given)
+
+    for transformed, args in (
+        (torch.func.grad(called), (value,)),
+        (torch.func.vmap(called), (value[None],)),
+        (torch.func.vmap(torch.func.grad(called)), (value[None],)),
+        (lambda v: torch.func.vjp(called, v), (value,)),
+    ):
+        with pytest.raises(NodeTypeError, match=r"transformed by torch\.func .* its attribute torch_function"):
+            transformed(*args)
+    assert called(value) == torch.func.vmap(f.torch_function)(value[None])[0]
+    # What is not transformed itself may be passed inside.
+    assert torch.func.grad(lambda v: v * called(value))(torch.tensor(2.0, dtype=torch.float64)) == called(value)
+
+
+def test_modules_that_hold_one_are_copied_and_pickled() -> None:
+    x, scale = tt.dvector("x"), shared(2.0, "scale")
+    f: Any = function([x], (x * scale).sum(), mode="PYTORCH")
+    value = torch.ones(2, dtype=torch.float64)
+    for other in (copy.deepcopy(f.torch_function), pickle.loads(pickle.dumps(f.torch_function))):
+        assert torch.func.grad(other)(value).tolist() == [2.0, 2.0]
+
+
+def test_dtypes_that_there_are_no_numbers_of_are_to_be_converted() -> None:
+    x = tt.fvector("x")
+    f: Any = function([x], x * 2, mode="PYTORCH")
+    with pytest.raises(NodeTypeError, match=r"tensor of bfloat16, .* Convert it \(x\.to\(torch\.float32\)\)\.$"):
+        f.torch_function(torch.ones(2, dtype=torch.bfloat16))

@@ -17,8 +17,8 @@ from treadle.graph import Apply, Compute, FunctionGraph, IfElse, Type, Value
 from treadle.link.torch.device import counted_memory
 from treadle.link.torch.loops import Loop, StepLinker
 from treadle.link.torch.programs.forms import ProgramForms
-from treadle.link.torch.programs.program import TorchProgram
-from treadle.link.torch.programs.storage import from_host, to_native
+from treadle.link.torch.programs.program import TorchProgram, loader, tensor_guard
+from treadle.link.torch.programs.storage import from_host, is_native, refuse_transformed, to_native
 from treadle.link.torch.table import TORCH
 from treadle.link.torch.whole_loops import on_arrays
 from treadle.link.vm import Program, ProgramLinker, Segment, generate, in_segments
@@ -71,6 +71,8 @@ class ControlFlowProgram(Program):
         self.forms = forms
         self._native = native_outputs
         self._place = place
+        # Of tensors whose dtypes PyTorch computes with; stretches load the others.
+        self._load = [loader(v, place) if is_native(getattr(v.type, "dtype", "")) else None for v in fgraph.inputs]
         outer = in_segments(fgraph, _Stretches(linker), lambda node: not is_control(node))
         _let_share(outer)
         callables = {node: _callable(node, linker) for node in outer.toposort()}
@@ -84,11 +86,21 @@ class ControlFlowProgram(Program):
 
     def __call__(self, *inputs: Value) -> Sequence[Value]:
         """Compute the outputs; the error of a node that fails names the op and the user's line."""
-        results = self._run(*inputs)
+        if torch._C._are_functorch_transforms_active():
+            refuse_transformed(inputs)
+        values = [
+            load(x) if load is not None and isinstance(x, torch.Tensor) else x
+            for load, x in zip(self._load, inputs, strict=True)
+        ]
+        results = self._run(*values)
         return [
             self._native_form(x, v.type) if i in self._native else v.type.to_host(x)
             for i, (x, v) in enumerate(zip(results, self.fgraph.outputs, strict=True))
         ]
+
+    def native_guard(self, kind: Type, name: str) -> tuple[str, dict[str, object]] | None:
+        """Return an expression that holds for tensors of exactly the type, where PyTorch stores them as they are."""
+        return tensor_guard(kind, name) if is_native(getattr(kind, "dtype", "")) else None
 
     def _native_form(self, value: Value, type_: Type) -> Value:
         if isinstance(value, torch.Tensor):

@@ -23,7 +23,7 @@ from treadle.graph import (
 )
 from treadle.link.torch.device import DEVICES
 from treadle.link.torch.linker import TorchLinker
-from treadle.link.torch.programs.storage import from_host, to_native
+from treadle.link.torch.programs.storage import STORAGE_DTYPES, from_host, to_native
 from treadle.link.vm import Program
 from treadle.tensor import TensorType, pullback, pushforward
 
@@ -220,7 +220,8 @@ class TorchFunction:
     -----
     The values of shared variables and of defaults are read at each call; they have no gradients. Tensors are moved to
     the device of option ``torch__device``, where the results are too; their gradients are moved back. A tensor of
-    another dtype is converted where nothing is lost. A gradient's program computes anew what it needs of the values.
+    another dtype is converted where nothing is lost. A gradient's program computes anew what it needs of the values. A
+    pickle or copy is one of the compiled function.
 
     Examples
     --------
@@ -233,6 +234,7 @@ class TorchFunction:
     """
 
     def __init__(self, function: CompiledFunction) -> None:
+        self._function = function
         maker = function.maker
         specification = maker.specification
         self._signature = function.signature
@@ -279,6 +281,10 @@ class TorchFunction:
             return results[0]
         return list(results) if self._keys is None else dict(zip(self._keys, results, strict=True))
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle or copy the compiled function: modules that hold this one are copied and saved whole."""
+        return TorchFunction, (self._function,)
+
     def __repr__(self) -> str:
         return f"<torch_function of {self._signature}>"
 
@@ -305,10 +311,12 @@ class TorchFunction:
         dtype = getattr(torch, kind.dtype)
         if value.dtype != dtype:
             source = str(value.dtype).removeprefix("torch.")
-            if source == "bfloat16" or not np.can_cast(source, kind.dtype, "safe"):
+            is_known = source in STORAGE_DTYPES  # not bfloat16 and others, which treadle has no numbers of
+            if not is_known or not np.can_cast(source, kind.dtype, "safe"):
+                other = f", or build the expressions with {source}" if is_known else ""
                 msg = (
                     f"{self._title}: input {var} is of type {kind}, got a tensor of {source}, which may not fit. "
-                    f"Convert it ({var}.to(torch.{kind.dtype})), or build the expressions with {source}."
+                    f"Convert it ({var}.to(torch.{kind.dtype})){other}."
                 )
                 raise NodeTypeError(msg)
             value = value.to(dtype)

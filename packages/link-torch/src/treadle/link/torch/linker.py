@@ -21,7 +21,7 @@ from treadle.link.torch.programs.generation import GeneratedFunction, generate
 from treadle.link.torch.programs.planning import ExecutionPlan, plan_of
 from treadle.link.torch.programs.program import TorchProgram
 from treadle.link.torch.programs.steps import Step
-from treadle.link.torch.programs.storage import from_host, to_native
+from treadle.link.torch.programs.storage import from_host, refuse_transformed, to_native
 from treadle.link.torch.programs.unrolling import unrolled
 from treadle.link.torch.scalars import SCALARS
 from treadle.link.torch.table import TORCH, Lowered
@@ -81,7 +81,15 @@ class TorchLinker(DeviceLinker):
         return super().lacks_rule(node) or not SCALARS.covers(node.op)
 
     def plain_argument(self, value: Value) -> Value:
-        """Return a tensor that requires gradients without them: calls compute values alone."""
+        """Return a tensor that requires gradients without them: calls compute values alone.
+
+        Raises
+        ------
+        NodeTypeError
+            If PyTorch is transforming it.
+        """
+        if torch._C._are_functorch_transforms_active():
+            refuse_transformed([value])
         return value.detach() if isinstance(value, torch.Tensor) and value.requires_grad else value
 
     def to_native(self, value: Value, kind: Type) -> Value:

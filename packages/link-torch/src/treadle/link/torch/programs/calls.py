@@ -69,6 +69,7 @@ def quick_caller(
     scope: dict[str, Any] = {
         "ABSENT": ABSENT, "array": np.ndarray, "check": PROCESS.check, "fallback": fallback, "loaded": from_host,
         "numpy": torch.from_numpy, "owned": owned, "run": run, "tensor": torch.Tensor,
+        "transforms": torch._C._are_functorch_transforms_active,
         **{f"k{i}": c for i, c in enumerate(constants)},
     }  # fmt: skip
     at_once = fits_all(kinds) if kinds else None
@@ -83,9 +84,11 @@ def quick_caller(
         arrays.append(f"{name}.__class__ is array and {name}.dtype is {name}_array and {fits}")
     outputs = [name if is_tensor else f"{name}.numpy()" for name, is_tensor in zip(results, native, strict=True)]
     otherwise = f"return fallback(*[x for x in (*{packed}, *rest) if x is not ABSENT], **kw)"
+    one_by_one = " and ".join([*tensors, "not transforms()"])
     chosen = [
         *([] if at_once is None else [f"  if fits({', '.join(names)}): pass"]),
-        f"  {'if' if at_once is None else 'elif'} {' and '.join(tensors)}: pass",
+        # The same tensor twice, and what else that test says no to.
+        f"  {'if' if at_once is None else 'elif'} {one_by_one}: pass",
         f"  elif {' and '.join(arrays)}:",
         "    try:",
         *[

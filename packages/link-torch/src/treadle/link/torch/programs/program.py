@@ -20,6 +20,7 @@ from treadle.link.torch.programs.storage import (
     from_host,
     from_native,
     is_native,
+    refuse_transformed,
     to_host,
     to_native,
 )
@@ -60,6 +61,15 @@ def loader(var: Variable, place: torch.device) -> Callable[[Value], Value]:
         return from_host(to_numpy(value), dtype).to(place)
 
     return load
+
+
+def tensor_guard(kind: Type, name: str) -> tuple[str, dict[str, object]] | None:
+    """Return an expression that holds for PyTorch tensors of exactly the dtype, rank and known lengths of a type."""
+    if not isinstance(kind, TensorType):
+        return None
+    text = f"type({name}) is {name}_tensor and {name}.dtype is {name}_dtype and {name}.ndim == {kind.ndim}"
+    text += "".join(f" and {name}.shape[{d}] == {n}" for d, n in enumerate(kind.shape) if n is not None)
+    return text, {f"{name}_tensor": torch.Tensor, f"{name}_dtype": getattr(torch, kind.dtype)}
 
 
 def number(value: Value) -> int | tuple[int, ...]:
@@ -191,6 +201,8 @@ class TorchProgram(Program):
     def __call__(self, *inputs: Value) -> Sequence[Value]:
         """Compute the outputs; the error of a node that fails names the op and the user's line."""
         PROCESS.check()
+        if torch._C._are_functorch_transforms_active():
+            refuse_transformed(inputs)
         try:
             values: Sequence[Value] = inputs
             if self._prelude is not None:
@@ -231,11 +243,7 @@ class TorchProgram(Program):
 
     def native_guard(self, kind: Type, name: str) -> tuple[str, dict[str, object]] | None:
         """Return an expression that holds for PyTorch tensors of exactly the dtype, rank and known lengths."""
-        if not isinstance(kind, TensorType):
-            return None
-        text = f"type({name}) is {name}_tensor and {name}.dtype is {name}_dtype and {name}.ndim == {kind.ndim}"
-        text += "".join(f" and {name}.shape[{d}] == {n}" for d, n in enumerate(kind.shape) if n is not None)
-        return text, {f"{name}_tensor": torch.Tensor, f"{name}_dtype": getattr(torch, kind.dtype)}
+        return tensor_guard(kind, name)
 
     def fetch(self, value: Value, type_: Type) -> Value:
         """Return an output in native form as a NumPy array that the caller owns."""

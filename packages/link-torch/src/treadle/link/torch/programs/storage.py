@@ -6,11 +6,13 @@ are stored in int64: uint16 and uint32 as their values, uint64 by its bits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
 import torch
+
+from treadle.graph import NodeTypeError
 
 Convert = Callable[[torch.Tensor], torch.Tensor]
 
@@ -143,6 +145,23 @@ def to_host(tensor: torch.Tensor, dtype: str) -> np.ndarray:
     if dtype in MASKS:
         return array.astype(dtype)
     return array.view(np.uint64) if dtype == "uint64" else array
+
+
+def refuse_transformed(values: Sequence[object]) -> None:
+    """Raise for tensors that PyTorch is transforming: a program would compute with what stands for their values.
+
+    Raises
+    ------
+    NodeTypeError
+        If one of them stands for a batch, or for a value with a derivative.
+    """
+    wrapped_by = torch._C._functorch.is_functorch_wrapped_tensor
+    if any(isinstance(x, torch.Tensor) and wrapped_by(x) for x in values):
+        msg = (
+            "pytorch: an argument is being transformed by torch.func (grad, vmap, jvp …), which sees nothing of what a "
+            "compiled function computes. Call its attribute torch_function, which PyTorch differentiates and maps."
+        )
+        raise NodeTypeError(msg)
 
 
 def from_native(tensor: torch.Tensor, dtype: str) -> torch.Tensor:
