@@ -80,7 +80,29 @@ static inline float tr_f64_round_f16(double d) { return tr_f16_to_f32(tr_f64_to_
 """,
 }
 
+# By hand, though there are kernels: loading the language for them takes as long as such a program's first call.
+# NumPy's quotient is the exact one rounded down, within the limits of fmod; over zero it is C's quotient.
 _FLOAT = {
+    "floor_div": """\
+static inline $Type tr_floor_div_$short($Type a, $Type b) {
+  $Type mod, div, whole;
+  if (b == 0) return a / b;
+  mod = fmod$suffix(a, b);
+  div = (a - mod) / b;
+  if (mod != 0 && (b < 0) != (mod < 0)) div -= 1;
+  if (div == 0) return copysign$suffix(0, a / b);
+  whole = floor$suffix(div);
+  return div - whole > ($Type)0.5 ? whole + 1 : whole;
+}
+""",
+    "mod": """\
+static inline $Type tr_mod_$short($Type a, $Type b) {
+  const $Type mod = fmod$suffix(a, b);
+  if (b == 0) return mod;
+  if (mod == 0) return copysign$suffix(0, b);
+  return (b < 0) != (mod < 0) ? mod + b : mod;
+}
+""",
     "mantissa": """\
 static inline $Type tr_mantissa_$short($Type a) {
   union { $Type f; $Unsigned u; } x;
