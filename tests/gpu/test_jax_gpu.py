@@ -4,21 +4,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import jax
 import numpy as np
 import pytest
 
 import treadle.tensor as tt
 from tests.tensor.random.portable_samples import assert_same_draws, portable_samples
+from treadle.compile import function, get_mode, shared
+from treadle.config import config
 from treadle.graph import FunctionGraph
 from treadle.link.jax import BACKEND
 from treadle.link.vm import PythonLinker
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 pytestmark = pytest.mark.gpu
 
 FLOATS = ("float32", "float64")
+
+
+@pytest.fixture(autouse=True)
+def _on_the_gpu() -> Iterator[None]:
+    # JAX without the plugin for the GPU would run everything on the CPU: naming the device makes that an error.
+    with config.change_flags(jax__device="gpu"):
+        yield
+
+
+def _platforms(array: Any) -> set[str]:
+    return {device.platform for device in array.devices()}
 
 
 def assert_same(inputs: Sequence[Any], outputs: Sequence[Any], *values: Any) -> None:
@@ -32,7 +46,7 @@ def assert_same(inputs: Sequence[Any], outputs: Sequence[Any], *values: Any) -> 
 def test_native_outputs_live_on_the_gpu() -> None:
     x = tt.dvector("x")
     (out,) = BACKEND.linker().link(FunctionGraph([x], [x + 1]), frozenset({0}))(np.arange(3.0))
-    assert {device.platform for device in out.devices()} == {"gpu"}
+    assert _platforms(out) == {"gpu"}
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -91,3 +105,48 @@ def test_portable_draws_are_those_of_the_python_vm() -> None:
     assert_same_draws(
         samples, [np.asarray(x) for x in draws], [np.asarray(x) for x in PythonLinker().link(graph)(*samples.values)]
     )
+
+
+def test_shared_state_stays_on_the_gpu_and_its_memory_is_taken_over() -> None:
+    w = shared(np.zeros(10**6), name="w")
+    step = function([], [], updates={w: tt.inc_subtensor(w[5], 1.0)}, mode="JAX")
+    step()
+    step()
+    old = w.get_value(borrow=True, return_internal_type=True)
+    assert _platforms(old) == {"gpu"}
+    address = old.unsafe_buffer_pointer()
+    del old
+    step()
+    new = w.get_value(borrow=True, return_internal_type=True)
+    assert new.unsafe_buffer_pointer() == address
+    assert float(new[5]) == 3.0
+
+
+def test_arrays_on_the_gpu_are_used_by_position_and_by_name_without_a_copy_to_the_host() -> None:
+    x = tt.fvector("x")
+    f = function([x], x * 2, mode=get_mode("JAX").clone(link_kwargs={"device_outputs": True}))
+    value = jax.device_put(np.arange(3.0, dtype="float32"), jax.devices("gpu")[0])
+    f(value)
+    with jax.transfer_guard_device_to_host("disallow"):
+        results = [f(value), f(x=value)]
+    for result in results:
+        assert _platforms(result) == {"gpu"}
+        assert result.tolist() == [0.0, 2.0, 4.0]
+
+
+def test_jax_function_is_differentiated_on_the_gpu() -> None:
+    x = tt.fvector("x")
+    f: Any = function([x], tt.softplus(x).sum(), mode="JAX")
+    value = jax.device_put(np.arange(1.0, 4.0, dtype="float32"), jax.devices("gpu")[0])
+    slope = jax.jit(jax.grad(lambda v: f.jax_function(v)[0]))(value)
+    assert _platforms(slope) == {"gpu"}
+    np.testing.assert_allclose(slope, 1 / (1 + np.exp(-np.arange(1.0, 4.0))), 1e-5)
+
+
+def test_calls_that_do_not_wait_give_the_same_and_leave_arguments_free() -> None:
+    x = tt.fmatrix("x")
+    f = function([x], x @ x, mode="JAX")
+    value = np.eye(500, dtype="float32")
+    future = f.async_call(value)
+    value[...] = 7.0
+    np.testing.assert_array_equal(future.result(), np.eye(500, dtype="float32"))

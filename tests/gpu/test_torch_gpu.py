@@ -10,7 +10,7 @@ import torch
 
 import treadle.tensor as tt
 from tests.tensor.random.portable_samples import assert_same_draws, portable_samples
-from treadle.compile import ProfileStats, function, shared
+from treadle.compile import ProfileStats, function, get_mode, shared
 from treadle.config import config
 from treadle.graph import FunctionGraph
 from treadle.link.torch.linker import TorchLinker
@@ -134,3 +134,15 @@ def test_profiles_have_the_peak_of_the_gpus_memory() -> None:
     assert stats.device_memory_peak is not None
     assert stats.device_memory_peak >= 2 * value.nbytes
     assert stats.device_memory_peak == torch.accelerator.max_memory_allocated()
+
+
+@pytest.mark.parametrize("chooses", [False, True])
+def test_tensors_on_the_gpu_are_taken_by_name_as_parameters_and_beside_choices(chooses: bool) -> None:
+    x, k = tt.fvector("x"), tt.lscalar("k")
+    y = tt.ifelse(k > 0, x * 2, x) if chooses else x * tt.cast(k, "float32") * 2
+    f = function([x, k], y, mode=get_mode("PYTORCH").clone(link_kwargs={"device_outputs": True}))
+    value, one = torch.arange(3.0, device="cuda"), torch.tensor(1, device="cuda")
+    for result in (f(value, one), f(k=one, x=value), f(torch.nn.Parameter(value), k=1)):
+        assert result.is_cuda
+        assert not result.requires_grad
+        assert result.tolist() == [0.0, 2.0, 4.0]
