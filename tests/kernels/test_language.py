@@ -379,56 +379,6 @@ def test_bits_steps_in_a_row_and_kernels_as_static_parameters(write: Write, by: 
     np.testing.assert_array_equal(halved, x / 2 + 2.0 ** np.frexp(x)[1] / 2 * np.sign(x))
 
 
-HELD = """
-S = TypeVar("S", bound=Number)
-
-@kernel
-def held(x: Vector[T], o: Pointer[S], wide: Pointer[S]) -> int:
-    for i in range(len(x)):
-        sum = element(S, x[i]) + element(S, x[i])
-        wide[i] = sum
-        o[i] = element(S, sum) + element(S, 1)
-    return OK
-"""
-
-
-@pytest.mark.parametrize("source", ["float16", "float32", "float64"])
-def test_numbers_are_rounded_as_elements_of_float16_hold_them(write: Write, source: str) -> None:
-    # Between two numbers of float16, above and below the middle by less than float32 tells of.
-    x = np.array([1 + 2**-11, 1 + 2**-11 + 2**-40, 2049, 2051, 1e-8, 1e6, -np.inf, np.nan], "float64")
-    with np.errstate(over="ignore"):
-        x = x.astype(source)
-    check_kernel(write(HELD).held, x, np.zeros(len(x), "float16"), np.zeros(len(x), "float16"))
-    held = np.zeros(len(x), "float16"), np.zeros(len(x), "float16")
-    write(HELD).held(x, *held)
-    with np.errstate(over="ignore"):
-        np.testing.assert_array_equal(held[1], x.astype("float16") + x.astype("float16"))
-
-
-@pytest.mark.parametrize("target", ["int8", "uint16", "int64", "uint64", "bool", "complex64"])
-def test_integers_wrap_as_elements_hold_them(write: Write, target: str) -> None:
-    x = np.array([0, 1, 127, 128, 200, -1, -129, 70000, 2**40 + 3], "int64")
-    kernel = write(HELD.replace(" + element(S, x[i])", "").replace(" + element(S, 1)", "")).held
-    check_kernel(kernel, x, np.zeros(len(x), target), np.zeros(len(x), target))
-
-
-PARTS = """
-@kernel
-def parts(x: Vector[T], o: Pointer[T], n: Pointer[int64], u: Pointer[uint64]) -> int:
-    for i in range(len(x)):
-        o[i] = fmod(x[i], 3)
-        n[i] = bits(x[i])
-        u[i] = element(uint64, x[i])
-    return OK
-"""
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_floats_have_bits_remainders_and_unsigned_values(write: Write, dtype: str) -> None:
-    x = np.array([0.0, -0.0, 7.5, -7.5, 1e-40, 2.0**63, 3.5e18], dtype)
-    check_kernel(write(PARTS).parts, x, np.zeros(7, dtype), np.zeros(7, "int64"), np.zeros(7, "uint64"))
-
-
 SELECTED = """
 @kernel
 def selected(x: Vector[T], o: Pointer[T], n: Pointer[int64]) -> int:
