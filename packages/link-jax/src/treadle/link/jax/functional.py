@@ -141,7 +141,7 @@ def _taken(var: Variable, value: Any) -> Array:
     return convert(array, kind.dtype)
 
 
-def _rank_of(dtype: Any) -> int:
+def _rank_of(dtype: np.dtype) -> int:
     """Return which kind of numbers a dtype has: each can hold those before."""
     kinds = (jnp.bool_, jnp.integer, jnp.floating, jnp.complexfloating)
     return next((at for at, kind in enumerate(kinds) if jnp.issubdtype(dtype, kind)), len(kinds))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from treadle.graph import Apply, FunctionGraph, NodeTypeError, Type
+from treadle.graph import Apply, FunctionGraph, NodeTypeError, Type, Value
 from treadle.link.jax.placement import DEVICES
 from treadle.link.jax.programs.executables import ExecutableCache
 from treadle.link.jax.programs.program import JaxProgram, ProgramSpec, device_form
@@ -70,7 +70,7 @@ class JAXLinker(DeviceLinker):
         """Return the nodes of a loop's body."""
         return node.op.fgraph.toposort() if isinstance(node.op, Scan) else ()
 
-    def plain_argument(self, value: Any) -> Any:
+    def plain_argument(self, value: Value) -> Value:
         """Return an argument of a call as it is.
 
         Raises

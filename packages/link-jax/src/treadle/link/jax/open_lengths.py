@@ -20,7 +20,7 @@ from treadle.graph import Apply, NodeTypeError
 from treadle.tensor import CASTS, DimShuffle, Elemwise, Join, Reduction, Subtensor, tensors
 
 # By names of scalar ops. A comparison that does not hold for all lengths, or for none, raises JAX's error.
-_OPERATORS: Mapping[str, Callable[..., Any]] = MappingProxyType(
+_OPERATORS: Mapping[str, Callable[..., object]] = MappingProxyType(
     {
         "add": lambda *xs: reduce(operator.add, xs),
         "mul": lambda *xs: reduce(operator.mul, xs),
@@ -47,19 +47,19 @@ def is_open(value: object) -> bool:
     return isinstance(value, np.ndarray) and value.dtype == object
 
 
-def has_open(shape: Sequence[Any]) -> bool:
+def has_open(shape: Sequence[object]) -> bool:
     """Whether lengths of a shape are open."""
     return not all(isinstance(n, int) for n in shape)
 
 
-def as_known(numbers: Any, dtype: str = "int64") -> np.ndarray:
+def as_known(numbers: object, dtype: str = "int64") -> np.ndarray:
     """Return a length, or a sequence of them, as an array: of a dtype if none of them is open."""
     array = np.empty(len(numbers) if isinstance(numbers, tuple) else (), object)
     array[...] = numbers
     return _as_array(array, dtype)
 
 
-def as_length(value: Any) -> int:
+def as_length(value: object) -> int:
     """Return a known number as a length, which may be open."""
     item: Any = np.asarray(value).item()
     if not export.is_symbolic_dim(item):
@@ -86,9 +86,9 @@ def computed(node: Apply, values: Sequence[np.ndarray]) -> list[np.ndarray]:
     op = node.op
     dtype = tensors(node.outputs)[0].type.dtype
     objects = [x.astype(object) for x in values]
-    function: Callable[..., Any] | None = None
+    function: Callable[..., object] | None = None
     if isinstance(op, Elemwise):
-        function = _same if op.scalar_op in _CASTS else _OPERATORS.get(op.scalar_op.name)
+        function = (lambda x: x) if op.scalar_op in _CASTS else _OPERATORS.get(op.scalar_op.name)
     elif isinstance(op, Reduction) and objects[0].ndim == len(op.axes) == 1 and objects[0].size:
         function = _REDUCTIONS.get(op.kind)
     elif isinstance(op, DimShuffle | Subtensor):
@@ -112,11 +112,7 @@ def _as_array(values: np.ndarray, dtype: str) -> np.ndarray:
     return values.astype(dtype) if is_known else values
 
 
-def _same(x: Any) -> Any:
-    return x
-
-
 _CASTS = frozenset(cast.scalar_op for name, cast in CASTS.items() if np.dtype(name).kind in "if")
-_REDUCTIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
+_REDUCTIONS: Mapping[str, Callable[..., object]] = MappingProxyType(
     {"sum": operator.add, "prod": operator.mul, "max": jax.core.max_dim, "min": jax.core.min_dim}
 )
