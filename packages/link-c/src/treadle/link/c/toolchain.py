@@ -274,7 +274,7 @@ def support_cache() -> Cache:
 def has_support() -> bool:
     """Whether the compile directory may have some of what programs share: it is no new one."""
     within = default_cache()
-    return not within.persistent or (within.directory / _SUPPORT).exists()
+    return not within.persistent or bool(config.cache__shared) or (within.directory / _SUPPORT).exists()
 
 
 def c_driver(named: str) -> str:

@@ -59,8 +59,8 @@ class DeviceLinker(PortableLinker):
     def _name(self, value: object) -> str | None:
         if value is None or isinstance(value, str):
             return value
-        msg = f"{type(self).__name__}: device must be the name of a device, got {value!r}. Give a string as option "
-        raise GraphTypeError(msg + f"{self.devices.option} takes it.")
+        msg = f"{type(self).__name__}: device must be the name of a device, got {value!r}. Give a string such as 'cpu'."
+        raise GraphTypeError(msg)
 
     @property
     def device_outputs(self) -> bool:  # type: ignore[override]  # nobody sets it
