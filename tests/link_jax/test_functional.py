@@ -134,6 +134,44 @@ def test_jax_differentiates_special_functions_as_treadle_does(name: str) -> None
         np.testing.assert_allclose(result, slope, rtol=1e-10)
 
 
+# Functions that JAX would differentiate as they are computed, and wrongly at some of these points or at all.
+_OF_ONE = ("abs", "erfinv", "exprel", "i0", "log_expit", "ndtri_exp", "sigmoid", "softplus", "tri_gamma")
+_OF_TWO = (
+    "betaln", "copysign", "fmax", "fmod", "hypot", "jv", "logaddexp", "mod", "owens_t", "power", "rel_entr", "xlogy",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", _OF_ONE + _OF_TWO)
+def test_jax_differentiates_as_treadle_does_at_zero_and_where_operands_are_equal(name: str) -> None:
+    points = np.array([-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0])
+    count = 1 if name in _OF_ONE else 2
+    operands = tt.dvectors("x", "y")[:count]
+    result = getattr(tt, name)(*operands)
+    values = [points] if count == 1 else [np.repeat(points, 8), np.tile(points, 8)]
+    expected = function(operands, tt.grad(result.sum(), operands), mode="VM")(*values)
+    compiled = jax_function(FunctionGraph(operands, [result]))
+    with jax.enable_x64(True):
+        found = jax.grad(lambda *xs: compiled(*xs)[0].sum(), tuple(range(count)))(*values)
+    for slope, wanted in zip(found, expected, strict=True):
+        defined = np.isfinite(wanted)
+        np.testing.assert_allclose(slope[defined], wanted[defined], rtol=1e-7, atol=1e-12)
+
+
+def test_derivatives_are_treadles_in_every_order_and_transformation() -> None:
+    x, y = tt.dvectors("x", "y")
+    result = tt.logaddexp(x, y) * tt.softplus(x)
+    at = np.array([-0.5, 0.0, 2.0])
+    second = tt.hessian(result.sum(), x)
+    expected = function([x, y], second, mode="VM")(at, at)
+    compiled = jax_function(FunctionGraph([x, y], [result]))
+    with jax.enable_x64(True):
+        total = lambda x, y: compiled(x, y)[0].sum()  # noqa: E731 - a function of JAX's arrays
+        np.testing.assert_allclose(jax.jit(jax.hessian(total))(at, at), expected, rtol=1e-10)
+        np.testing.assert_allclose(jax.jacfwd(jax.jacrev(total))(at, at), expected, rtol=1e-10)
+        rows = jax.vmap(jax.grad(total))(np.stack([at, at + 1]), np.stack([at, at]))
+    np.testing.assert_allclose(rows[0], function([x, y], tt.grad(result.sum(), x), mode="VM")(at, at), rtol=1e-10)
+
+
 @pytest.mark.parametrize("by_name", [False, True])
 def test_the_function_itself_is_refused_where_jax_traces(by_name: bool) -> None:
     x = tt.dvector("x")

@@ -1,8 +1,7 @@
 """Special functions: JAX's own, with SciPy's values at poles and infinities, and what these are made into.
 
 Bessel functions of other orders than 0 and 1 are computed by their integrals; the bodies of erfinv and log_ndtr are
-more accurate than JAX's functions. Where JAX knows no derivative, or takes a search for a root to be constant, the
-derivative is the op's own.
+more accurate than JAX's functions.
 """
 
 from __future__ import annotations
@@ -20,41 +19,13 @@ import treadle.tensor as tt
 from treadle.graph import FunctionGraph
 from treadle.link.jax.lower.elementwise.scalar.array_functions import FUNCTIONS, repeated
 from treadle.link.jax.scalars import SCALARS
-from treadle.tensor import beta_tail_integral, gamma_tail_integral
+from treadle.tensor import SCALAR_OPS, beta_tail_integral, gamma_tail_integral
 
-
-@cache
-def _slopes(name: str, dtypes: tuple[str, ...], ndim: int) -> Callable[..., tuple[jax.Array, ...]]:
-    """Return the derivatives of an elementwise function by its operands."""
-    from treadle.link.jax.functional import jax_function
-
-    operands = [tt.tensor(dtype=dtype, shape=(None,) * ndim) for dtype in dtypes]
-    return jax_function(FunctionGraph(operands, tt.grad(getattr(tt, name)(*operands).sum(), operands)))
-
-
-def _with_own_derivative(name: str, function: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
-    """Return a function of arrays of one shape that JAX differentiates as treadle does."""
-
-    @jax.custom_jvp
-    def run(*operands: jax.Array) -> jax.Array:
-        return function(*operands)
-
-    @run.defjvp
-    def push(operands: tuple[jax.Array, ...], tangents: tuple[jax.Array, ...]) -> tuple[jax.Array, jax.Array]:
-        slopes = _slopes(name, tuple(str(x.dtype) for x in operands), jnp.ndim(operands[0]))(*operands)
-        products = [slope * tangent for slope, tangent in zip(slopes, tangents, strict=True)]
-        return run(*operands), sum(products[1:], products[0])
-
-    return run
-
-
-for _name in ("i0", "i1", "gammaln", "digamma", "tri_gamma", "polygamma"):
+for _name in ("i0", "i1", "gammaln", "digamma", "tri_gamma", "polygamma", "gammaincinv", "gammainccinv"):
     SCALARS.register(_name, {"f": getattr(FUNCTIONS, _name)})
-for _name in ("gammaincinv", "gammainccinv"):
-    SCALARS.register(_name, {"f": _with_own_derivative(_name, getattr(FUNCTIONS, _name))})
 for _name in ("i0e", "i1e", "ndtri", "poch"):
     SCALARS.register(_name, {"f": getattr(special, _name)})
-SCALARS.register("betainc", {"f": _with_own_derivative("betainc", special.betainc)})
+SCALARS.register("betainc", {"f": special.betainc})
 SCALARS.register("erf", {"f": lax.erf})
 SCALARS.register("erfc", {"f": lax.erfc})
 SCALARS.register("gamma_tail_moment", {"f": partial(gamma_tail_integral, jnp, repeat=repeated)})
@@ -81,4 +52,23 @@ def _betaincinv(a: jax.Array, b: jax.Array, p: jax.Array) -> jax.Array:
     return jnp.where((a > 0) & (b > 0) & (p >= 0) & (p <= 1), x, jnp.nan)
 
 
-SCALARS.register("betaincinv", {"f": _with_own_derivative("betaincinv", _betaincinv)})
+SCALARS.register("betaincinv", {"f": _betaincinv})
+
+
+@cache
+def _expansion(name: str, dtypes: tuple[str, ...], ndim: int) -> Callable[..., tuple[jax.Array, ...]]:
+    from treadle.link.jax.functional import jax_function
+
+    operands = [tt.tensor(dtype=dtype, shape=(None,) * ndim) for dtype in dtypes]
+    result = SCALAR_OPS[name].expansion(*operands)  # type: ignore[misc]  # it has one
+    return jax_function(FunctionGraph(operands, [tt.as_tensor(result)]))
+
+
+def _by_expansion(name: str, *operands: jax.Array) -> jax.Array:
+    """Compute a function by its expression in tensors, as one step, so that JAX asks treadle for its derivative."""
+    return _expansion(name, tuple(str(x.dtype) for x in operands), jnp.ndim(operands[0]))(*operands)[0]
+
+
+for _name in SCALAR_OPS.names():
+    if SCALAR_OPS[_name].expansion is not None and not SCALARS.entries(_name):
+        SCALARS.register(_name, {"f": partial(_by_expansion, _name)})
