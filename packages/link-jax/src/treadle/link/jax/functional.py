@@ -14,6 +14,7 @@ from treadle.link.jax.casting import convert
 from treadle.link.jax.linker import JAXLinker
 from treadle.link.jax.programs.program import JaxProgram
 from treadle.link.jax.programs.staging import stage_graph
+from treadle.link.jax.scalars import IS_DIFFERENTIATED
 from treadle.link.jax.table import Array
 from treadle.link.vm import Program
 from treadle.tensor import TensorType
@@ -82,11 +83,14 @@ def jax_function(source: FunctionGraph | Program | HasProgram) -> Callable[..., 
             values = {inputs[i]: _value(inputs[i], args[i]) for i in by_value}
             taken = [_taken(var, x) for var, x in zip(inputs, args, strict=True)]
             traced = staged.traceable(values, [])
+            before = IS_DIFFERENTIATED.set(True)
             try:
                 return traced(*taken, *map(jnp.asarray, constants))[0]
             except Exception as error:
                 _refuse_symbolic_lengths(inputs, taken, error)
                 raise
+            finally:
+                IS_DIFFERENTIATED.reset(before)
 
     return run
 

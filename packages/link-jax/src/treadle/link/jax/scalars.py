@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import TypeAlias
 
 import jax
@@ -24,3 +25,6 @@ def _of_ufunc(name: str, kind: str) -> ScalarFunction | None:
 
 # The kind is that of the first operand's dtype.
 SCALARS: ScalarTable[ScalarFunction] = ScalarTable("jax", "treadle.link.jax.lower.elementwise.scalar", _of_ufunc)
+
+# Whether JAX may differentiate what is traced, and so has to know derivatives, which takes time: in a `jax_function`.
+IS_DIFFERENTIATED: ContextVar[bool] = ContextVar("is_differentiated", default=False)

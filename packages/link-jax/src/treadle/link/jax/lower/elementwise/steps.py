@@ -13,9 +13,9 @@ from jax.custom_derivatives import SymbolicZero
 import treadle.tensor as tt
 from treadle.graph import FunctionGraph, Unsupported
 from treadle.link.jax.casting import convert
-from treadle.link.jax.scalars import SCALARS, ScalarFunction
+from treadle.link.jax.scalars import IS_DIFFERENTIATED, SCALARS, ScalarFunction
 from treadle.link.jax.table import Checked
-from treadle.tensor import Composite, Elemwise, ScalarOp, Step
+from treadle.tensor import Composite, DtypeError, Elemwise, ScalarOp, Step
 
 Arrays = tuple[jax.Array, ...]
 
@@ -41,14 +41,12 @@ def scalar_function(scalar_op: ScalarOp, loops: Sequence[str], out: str) -> Scal
     rounded, as NumPy does.
     """
     wide = ["float32" if d == "float16" else d for d in loops]
-    if _is_differentiated_here(scalar_op, wide):
-        function: ScalarFunction = _with_own_derivative(scalar_op, tuple(wide))
-    else:
-        function = _computed(scalar_op, loops)
+    plain = _computed(scalar_op, loops)
+    told = _with_own_derivative(scalar_op, tuple(wide)) if _is_differentiated_here(scalar_op, wide) else plain
 
     def run(*args: jax.Array) -> jax.Array | Checked[jax.Array]:
         operands = [convert(convert(x, d), w) for x, d, w in zip(args, loops, wide, strict=True)]
-        result = function(*operands)
+        result = (told if IS_DIFFERENTIATED.get() else plain)(*operands)
         if isinstance(result, Checked):
             return Checked(convert(result.value, out), result.failed)
         converted: jax.Array = convert(result, out)
@@ -117,7 +115,12 @@ def _is_differentiated_here(scalar_op: ScalarOp, loops: Sequence[str]) -> bool:
     if scalar_op.pullback is None and scalar_op.body is None and not scalar_op.discrete:
         return False
     kinds = [np.dtype(d) for d in loops]
-    return all(d.kind == "f" for d in kinds) and scalar_op.signature(kinds)[1].kind == "f"
+    if any(d.kind != "f" for d in kinds):
+        return False
+    try:
+        return scalar_op.signature(kinds)[1].kind == "f"
+    except DtypeError:  # float16 is not computed as float32
+        return False
 
 
 @cache
