@@ -168,6 +168,28 @@ def test_auto_takes_forms_that_are_there_and_runs_other_shapes_operation_by_oper
     assert len(compilations) == 1
 
 
+def test_forms_are_no_longer_looked_for_where_there_was_none_often(
+    compile_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del compile_folder
+    x = tt.dvector("x")
+    linker, program = linked([x], [tt.sin(x) * tt.exp(x)])
+    linker.dump(program)
+    again = loaded(linker, program, "auto")
+    looked: list[Any] = []
+    get = forms.FunctionForms.get
+
+    def counted(self: Any, met: Any) -> Any:
+        looked.append(met)
+        return get(self, met)
+
+    monkeypatch.setattr(forms.FunctionForms, "get", counted)
+    value = np.linspace(0, 1, 7)
+    for _ in range(3 * forms.AGAIN):
+        np.testing.assert_allclose(again(value)[0], np.sin(value) * np.exp(value), 1e-13)
+    assert len(looked) == forms.AGAIN + 1
+
+
 def test_a_form_of_another_version_of_pytorch_is_not_taken(
     compile_folder: Path, compilations: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -30,6 +30,8 @@ _LIBRARY = ".so"
 _FORMAT = "pytorch form 1"
 # A function looks in the cache at so many of its first calls with new shapes.
 LOOKUPS = 8
+# And no longer after so many calls with shapes for which there was none: they would cost microseconds for ever.
+AGAIN = 32
 
 
 def met_in(args: Sequence[Value], count: int) -> Met:
@@ -176,6 +178,7 @@ class FunctionForms:
         self._forms: dict[Met, Form] = {}
         self._lookups = LOOKUPS if program.is_old else 0
         self._absent: set[Met] = set()
+        self._again = AGAIN
 
     @property
     def any(self) -> bool:
@@ -190,7 +193,14 @@ class FunctionForms:
     def get(self, met: Met) -> Form | None:
         """Return the form for some shapes, which is looked for in the cache at the first calls."""
         form = self._forms.get(met)
-        if form is None and self._lookups and met not in self._absent:
+        if form is not None or self._lookups <= 0:
+            return form
+        if met in self._absent:
+            # From several threads, some of it may be lost.
+            self._again -= 1
+            if self._again <= 0:
+                self._lookups = 0
+        else:
             with self._lock:
                 form = self._forms.get(met)
                 if form is None:
