@@ -10,8 +10,6 @@ import pytest
 
 import treadle.tensor as tt
 from treadle.compile import function
-from treadle.compile.functions.maker import FunctionMaker
-from treadle.compile.stored.programs import FunctionCache, Lookup
 from treadle.config import config
 from treadle.graph import Apply, FunctionGraph, Op
 from treadle.link.c import anticipation
@@ -58,35 +56,6 @@ def test_program_takes_the_helpers_that_were_compiled_before_it(commands: list[l
     f = function([x], 2 * x, mode="C")
     np.testing.assert_array_equal(f(X[0]), 2 * X[0])
     assert compiled(commands) == 1
-
-
-def test_new_compile_directory_is_told_before_it_is_looked_into_and_others_only_after_a_miss(
-    commands: list[list[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    steps: list[str] = []
-    look_up, begin = FunctionCache.look_up, anticipation._Anticipation.begin
-
-    def looking(self: FunctionCache, maker: FunctionMaker) -> Lookup:
-        steps.append("look up")
-        return look_up(self, maker)
-
-    def beginning(self: Any, fgraph: FunctionGraph) -> None:
-        steps.append("begin")
-        begin(self, fgraph)
-
-    monkeypatch.setattr(FunctionCache, "look_up", looking)
-    monkeypatch.setattr(anticipation._Anticipation, "begin", beginning)
-    x = tt.dvector("x")
-    f = function([x], 5 * x, mode="C")
-    assert steps[:2] == ["begin", "look up"]
-    assert compiled(commands) == 1
-    steps.clear()
-    np.testing.assert_array_equal(f(X[0]), 5 * X[0])
-    function([x], 5 * x, mode="C")
-    assert steps == ["look up"]
-    steps.clear()
-    function([x], 7 * x, mode="C")
-    assert steps == ["look up", "begin"]
 
 
 def test_helpers_of_one_kind_of_graph_are_anticipated_once(commands: list[list[str]]) -> None:

@@ -227,13 +227,7 @@ class FunctionMaker:
 
     def compile(self) -> Program:
         """Return the program: from the compile cache, where one was made of an equal graph, else a new one."""
-        if not self._is_kept():
-            return self.make()
-        fgraph = None
-        if not self.linker.is_prepared:
-            fgraph = self.create_fgraph()
-            self.linker.anticipate(fgraph)
-        return FUNCTIONS.find_or_make(self, fgraph=fgraph)
+        return FUNCTIONS.find_or_make(self) if self._is_kept() else self.make()
 
     def _is_kept(self) -> bool:
         return type(self) is FunctionMaker and self._own_graph is None and is_cached(self)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from treadle.cache import Cache
     from treadle.compile.functions.maker import FunctionMaker
-    from treadle.graph import Apply, FunctionGraph, Type
+    from treadle.graph import Apply, Type
     from treadle.link.vm import Program, ProgramLinker
 
 _LENGTH = struct.Struct("<Q")
@@ -152,9 +152,7 @@ class FunctionCache:
         payload = default_cache().get(key.text)
         return Lookup(key, payload, self._from_entry(maker, key, payload))
 
-    def find_or_make(
-        self, maker: FunctionMaker, lookup: Lookup | None = None, fgraph: FunctionGraph | None = None
-    ) -> Program:
+    def find_or_make(self, maker: FunctionMaker, lookup: Lookup | None = None) -> Program:
         """Return the program of a maker: what was found for it, or a new one, which is kept.
 
         Parameters
@@ -163,13 +161,11 @@ class FunctionCache:
             The maker.
         lookup
             What `look_up` has returned; it is called if None.
-        fgraph
-            What the maker's `create_fgraph` has returned, if it was called already.
         """
         key, payload, program = self.look_up(maker) if lookup is None else lookup
         if key is None:
             self._count("unkept")
-            return maker.make(fgraph)
+            return maker.make()
         if program is not None:
             return program
         cache = default_cache()
@@ -178,7 +174,7 @@ class FunctionCache:
             program = self._from_memory(maker, key)
             if program is None and latest != payload:
                 program = self._from_entry(maker, key, latest)
-            return self._make(cache, maker, key, fgraph) if program is None else program
+            return self._make(cache, maker, key) if program is None else program
 
     @staticmethod
     def _key(maker: FunctionMaker) -> FunctionKey | None:
@@ -236,11 +232,8 @@ class FunctionCache:
             LOOKUPS.note(key, "hit", "", maker.name)
         return program
 
-    def _make(
-        self, cache: Cache, maker: FunctionMaker, key: FunctionKey, fgraph: FunctionGraph | None = None
-    ) -> Program:
-        if fgraph is None:
-            fgraph = maker.create_fgraph()
+    def _make(self, cache: Cache, maker: FunctionMaker, key: FunctionKey) -> Program:
+        fgraph = maker.create_fgraph()
         marked = mark_origins(fgraph, key.graph)
         with early_nodes() as early:
             program = maker.make(fgraph)

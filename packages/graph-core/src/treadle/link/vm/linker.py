@@ -81,14 +81,6 @@ class ProgramLinker:
         del named
         return self
 
-    @property
-    def is_prepared(self) -> bool:
-        """Whether what programs share may have been made by an earlier process.
-
-        If not, no program is in the compile cache either, and `anticipate` is called before that is looked into.
-        """
-        return True
-
     def plain_argument(self, value: Value) -> Value:
         """Return an argument of a call without what its library attaches to it and programs take no part in.
 
@@ -99,7 +91,7 @@ class ProgramLinker:
     def anticipate(self, fgraph: FunctionGraph) -> None:
         """Begin in the background what linking will probably need, for a graph that is rewritten first.
 
-        By default there is nothing. It raises no errors: those come when the graph is linked. It may be called twice.
+        By default there is nothing. It raises no errors: those come when the graph is linked.
         """
 
     def link(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:

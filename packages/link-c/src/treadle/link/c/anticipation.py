@@ -17,7 +17,7 @@ from treadle.link.c.assembly import helper_head
 from treadle.link.c.background import BACKGROUND
 from treadle.link.c.checking import has_type
 from treadle.link.c.conventions.dtypes import CTYPES
-from treadle.link.c.linking import LINKS_HELPERS, early_library
+from treadle.link.c.linking import LINKS_HELPERS, helper_library
 from treadle.link.c.lower.reductions.reduction import reducer_name
 from treadle.link.c.objects import OBJECTS, Source
 from treadle.link.c.runtime.vectors import BLOCK_FUNCTIONS
@@ -66,7 +66,7 @@ class _Anticipation:
             if question in self._asked:
                 return
             self._asked.add(question)
-        library = early_library(toolchain)
+        library = helper_library(toolchain)
         linked = tuple(filter(library.is_linked, library.linked(" ".join(names))))
         source = Source("", head, library, linked)
         prebuilt = PREBUILT.archives(toolchain, linked, lambda name: source.object_text([name]))

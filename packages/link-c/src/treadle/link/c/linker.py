@@ -10,7 +10,7 @@ from treadle.link.c.loading import Recipe, restored
 from treadle.link.c.program import CProgram
 from treadle.link.c.support.libraries import SUPPORT
 from treadle.link.c.table import TABLE
-from treadle.link.c.toolchain import find_toolchain, has_support
+from treadle.link.c.toolchain import find_toolchain
 from treadle.link.vm import ExportRequest, Program, ProgramGraph, PythonLinker, RuleLinker
 
 
@@ -45,11 +45,6 @@ class CLinker(RuleLinker):
         with_loops = expand_generators(graph, lambda body: self.expanded(body, whole=whole))
         # Only now can draws be expanded whose generator comes out of a loop.
         return graph if with_loops is graph else super().expanded(with_loops, whole=whole)
-
-    @property
-    def is_prepared(self) -> bool:
-        """Whether the compile directory may have helper functions."""
-        return has_support()
 
     def anticipate(self, fgraph: FunctionGraph) -> None:
         """Compile helper functions that the program will probably call while the graph is rewritten."""

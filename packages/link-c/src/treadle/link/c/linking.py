@@ -63,6 +63,7 @@ class _Libraries:
         self._known: dict[Toolchain, tuple[int, Library]] = {}
 
     def get(self, toolchain: Toolchain) -> Library:
+        TABLE.load()  # packages add their helpers with their rules
         with self._lock:
             added = len(HELPERS.texts)
             if toolchain not in self._known or self._known[toolchain][0] != added:
@@ -75,12 +76,6 @@ _LIBRARIES = _Libraries()
 
 def helper_library(toolchain: Toolchain) -> Library:
     """Return the helper functions, as they are written for a toolchain."""
-    TABLE.load()  # packages add their helpers with their rules
-    return _LIBRARIES.get(toolchain)
-
-
-def early_library(toolchain: Toolchain) -> Library:
-    """Return the helper functions, of packages only those whose rules are loaded: loading these takes a while."""
     return _LIBRARIES.get(toolchain)
 
 

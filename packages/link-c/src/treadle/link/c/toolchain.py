@@ -54,8 +54,6 @@ _CLANG_INSTEAD = {"-O1": "-O2"}
 _C_OF = {"g++": "gcc", "clang++": "clang", "c++": "cc"}
 # Flags of the user for the linker, which have to follow the file that needs them.
 _FOR_LINKER = re.compile(r"-l.+|-L.+|-Wl,.+|.+\.(?:a|o|so)(?:\.\d+)*")
-# The folder of the compile directory with what programs share.
-_SUPPORT = "support"
 # Seconds between two looks whether the work of a compiler is still wanted, where it may be abandoned.
 _LOOK = 0.05
 
@@ -267,14 +265,8 @@ def support_cache() -> Cache:
     within = default_cache()
     if not within.persistent:
         return within
-    support = Cache(within.directory / _SUPPORT, quiet=True)
+    support = Cache(within.directory / "support", quiet=True)
     return support if support.persistent else within
-
-
-def has_support() -> bool:
-    """Whether the compile directory may have some of what programs share: it is no new one."""
-    within = default_cache()
-    return not within.persistent or bool(config.cache__shared) or (within.directory / _SUPPORT).exists()
 
 
 def c_driver(named: str) -> str:
