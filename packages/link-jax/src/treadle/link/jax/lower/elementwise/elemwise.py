@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax
 
 from treadle.graph import Apply
-from treadle.link.jax.lower.elementwise.steps import composite, takes
+from treadle.link.jax.steps import composite, takes
 from treadle.link.jax.table import JAX, Checked, Function
 from treadle.tensor import Composite, Elemwise
 
