@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING
 from treadle.config import versioned_names
 
 if TYPE_CHECKING:
-    from treadle.kernels.c_helpers import HELPERS
-    from treadle.kernels.c_printing import c_name, c_text, stored_type
     from treadle.kernels.capsules import (
         SPECIAL_MODULE,
         capsule_pointer,
@@ -19,8 +17,10 @@ if TYPE_CHECKING:
     from treadle.kernels.externals import Address, External, Source, external, external_table
     from treadle.kernels.kinds import SIZES, is_pointer, real_dtype, value_kind
     from treadle.kernels.language import Status
-    from treadle.kernels.numba_printing import external_name, memory_code, numba_lines, numba_name, value_code
     from treadle.kernels.numpy_sorts import BY_NUMPY, numpy_sort, sorts_table
+    from treadle.kernels.printing.c import c_name, c_text, stored_type
+    from treadle.kernels.printing.c_helpers import HELPERS
+    from treadle.kernels.printing.numba import external_name, memory_code, numba_lines, numba_name, value_code
     from treadle.kernels.site import TABLE, Comparison, Given, Length, Site, at_site, overwritten_inputs
     from treadle.kernels.tree import Routine, Specialised
 
@@ -30,15 +30,15 @@ else:
         __name__,
         "kernel-language",
         {
-            "treadle.kernels.c_helpers": "HELPERS",
-            "treadle.kernels.c_printing": "c_name c_text stored_type",
+            "treadle.kernels.printing.c_helpers": "HELPERS",
+            "treadle.kernels.printing.c": "c_name c_text stored_type",
             "treadle.kernels.capsules": "SPECIAL_MODULE capsule_pointer capsule_signature extension special_capsule",
             "treadle.kernels.errors": "KernelError",
             "treadle.kernels.externals": "Address External Source external external_table",
             "treadle.kernels.definition": "Kernel kernel kernel_of_text",
             "treadle.kernels.kinds": "SIZES is_pointer real_dtype value_kind",
             "treadle.kernels.language": "Status",
-            "treadle.kernels.numba_printing": "external_name memory_code numba_lines numba_name value_code",
+            "treadle.kernels.printing.numba": "external_name memory_code numba_lines numba_name value_code",
             "treadle.kernels.numpy_sorts": "BY_NUMPY numpy_sort sorts_table",
             "treadle.kernels.site": "TABLE Comparison Given Length Site at_site overwritten_inputs",
             "treadle.kernels.tree": "Routine Specialised",

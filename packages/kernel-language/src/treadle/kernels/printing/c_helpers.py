@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from treadle.kernels.c_vectors import VECTORS
+from treadle.kernels.printing.c_vectors import VECTORS
 
 # Functions of the language that C has no operator or function for; what calls them names them.
 HELPERS: Mapping[str, str] = MappingProxyType(

@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from treadle.kernels.c_vectors import eight_function, eight_type, vector_function, vector_type
 from treadle.kernels.kinds import MASKS, NUMBERS, REAL, SHORT, is_pointer, is_vector
+from treadle.kernels.printing.c_vectors import eight_function, eight_type, vector_function, vector_type
 from treadle.kernels.tree import (
     Apply,
     Assign,

@@ -1,0 +1,1 @@
+"""Kernels as text: C, and the source that Numba compiles."""
