@@ -21,7 +21,16 @@ if TYPE_CHECKING:
     from treadle.kernels.printing.c import c_name, c_text, stored_type
     from treadle.kernels.printing.c_helpers import HELPERS
     from treadle.kernels.printing.numba import external_name, memory_code, numba_lines, numba_name, value_code
-    from treadle.kernels.site import TABLE, Comparison, Given, Length, Site, at_site, overwritten_inputs
+    from treadle.kernels.site import (
+        TABLE,
+        Comparison,
+        Given,
+        Length,
+        Site,
+        at_site,
+        overwritten_inputs,
+        takes_real_only,
+    )
     from treadle.kernels.tree import Routine, Specialised
 
     __version__: str
@@ -40,7 +49,7 @@ else:
             "treadle.kernels.language": "Status",
             "treadle.kernels.printing.numba": "external_name memory_code numba_lines numba_name value_code",
             "treadle.kernels.numpy_sorts": "BY_NUMPY numpy_sort sorts_table",
-            "treadle.kernels.site": "TABLE Comparison Given Length Site at_site overwritten_inputs",
+            "treadle.kernels.site": "TABLE Comparison Given Length Site at_site overwritten_inputs takes_real_only",
             "treadle.kernels.tree": "Routine Specialised",
         },
     )
@@ -50,5 +59,5 @@ __all__ = [
     "KernelError", "Length", "Routine", "Site", "Source", "Specialised", "Status", "at_site", "c_name", "c_text",
     "capsule_pointer", "capsule_signature", "extension", "external", "external_name", "external_table", "is_pointer",
     "kernel", "kernel_of_text", "memory_code", "numba_lines", "numba_name", "numpy_sort", "overwritten_inputs",
-    "real_dtype", "sorts_table", "special_capsule", "stored_type", "value_code", "value_kind",
+    "real_dtype", "sorts_table", "special_capsule", "stored_type", "takes_real_only", "value_code", "value_kind",
 ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -178,6 +179,14 @@ class Site(ABC):
 def overwritten_inputs(node: Apply) -> frozenset[int]:
     """Return the positions of the inputs that a node's op overwrites, where rewriting has made it work in place."""
     return frozenset(i for places in node.op.destroy_map.values() for i in places)
+
+
+def takes_real_only(rule: Callable[..., object]) -> bool:
+    """Whether a rule takes no complex numbers, which the module that defines it says by ``REAL_ONLY = True``.
+
+    Its ops are expanded into simpler ones where numbers are complex, or run as a Python step.
+    """
+    return bool(getattr(sys.modules.get(rule.__module__), "REAL_ONLY", False))
 
 
 # Rules ``rule(op, node, site)`` for all compiling backends: those of the groups ``treadle.lowerings.kernels``.

@@ -20,10 +20,6 @@ if TYPE_CHECKING:
     from treadle.graph import Cell, Type, Value
 
 
-# Kernels are asked for complex numbers too.
-TAKES_COMPLEX = True
-
-
 @kernel
 def written(o: Pointer[int64], value: int) -> int:
     """Keep a result."""

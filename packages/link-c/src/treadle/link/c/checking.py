@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-
-from treadle.config import is_own_module
 from treadle.graph import Apply, FrozenFunctionGraph, FunctionGraph, Type, Unsupported, expand
+from treadle.kernels import takes_real_only
 from treadle.link.c.conventions.dtypes import CTYPES
 from treadle.link.c.table import TABLE
 from treadle.link.c.text.expression import check_texts
 from treadle.tensor import Elemwise, FusedReduction, Scan, TensorType
 
 
-def _takes_complex(module: str) -> bool:
-    """Whether the rules of a module take complex numbers: in our own packages, only if the module says so.
-
-    Other ops on complex numbers are expanded into simpler ops, or run as a Python step.
-    """
-    return not is_own_module(module) or getattr(sys.modules[module], "TAKES_COMPLEX", False)
-
-
 def check(node: Apply) -> None:
     """Refuse a node that has no rule or whose dtypes C does not have."""
-    rule = TABLE.rule(node)
-    real_only = not _takes_complex(rule.__module__)
+    real_only = takes_real_only(TABLE.rule(node))
     for var in (*node.inputs, *node.outputs):
         if not has_type(var.type):
             lacking = var.type.dtype if isinstance(var.type, TensorType) else f"values of type {var.type}"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treadle.config import config, is_own_module, span
+from treadle.config import config, span
 from treadle.graph import (
     Apply,
     Constant,
@@ -81,13 +80,14 @@ class NumbaLinker(TableLinker):
 
     def check(self, node: Apply) -> None:
         """Refuse a node that has no rule, or a dtype that is not supported."""
+        from treadle.kernels import takes_real_only
         from treadle.link.numba.lower.elementwise.elemwise import refusal
         from treadle.tensor import Elemwise, FusedReduction, tensors
 
         self.refuse(self.inside(node))
-        family = TABLE.rule(node).__module__
+        rule = TABLE.rule(node)
         reason = next((r for r in (_refused_type(v.type) for v in (*node.inputs, *node.outputs)) if r), "")
-        if is_own_module(family) and not getattr(sys.modules[family], "TAKES_COMPLEX", False):
+        if takes_real_only(rule):
             refused = [v.type.dtype for v in tensors((*node.inputs, *node.outputs)) if v.type.numpy_dtype.kind == "c"]
             reason = reason or (f"{type(node.op).__name__} is not lowered for {refused[0]}" if refused else "")
         if not reason and isinstance(node.op, Elemwise | FusedReduction):

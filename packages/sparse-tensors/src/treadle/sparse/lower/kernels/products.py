@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from treadle.kernels import Given
     from treadle.tensor import TensorNode
 
-# The kernels work on complex numbers as well.
-TAKES_COMPLEX = True
 T = TypeVar("T", bound=Number)
 
 

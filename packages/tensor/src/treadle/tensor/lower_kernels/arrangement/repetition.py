@@ -11,8 +11,6 @@ from treadle.tensor.arrangement.repetition import RepeatedPositions
 if TYPE_CHECKING:
     from treadle.tensor.variables.variable import TensorNode
 
-# The rules take complex numbers too.
-TAKES_COMPLEX = True
 # More elements could not be addressed, and their number would overflow int64.
 _MOST = 2**60
 _OTHER_LENGTH = -2

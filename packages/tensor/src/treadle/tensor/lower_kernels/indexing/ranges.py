@@ -24,6 +24,8 @@ from treadle.tensor.indexing.ranges import ARange
 if TYPE_CHECKING:
     from treadle.tensor.variables.variable import TensorNode
 
+# The rules take no complex numbers.
+REAL_ONLY = True
 A = TypeVar("A", bound=Number)
 B = TypeVar("B", bound=Number)
 C = TypeVar("C", bound=Number)

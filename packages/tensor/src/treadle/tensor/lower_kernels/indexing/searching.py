@@ -29,6 +29,8 @@ from treadle.tensor.lower_kernels.lines import product
 if TYPE_CHECKING:
     from treadle.tensor.variables.variable import TensorNode
 
+# The rules take no complex numbers.
+REAL_ONLY = True
 T = TypeVar("T", bound=Number)
 # More bins could not be addressed, and one more than the largest integer would overflow.
 MOST = 2**60

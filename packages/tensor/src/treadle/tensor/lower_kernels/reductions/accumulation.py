@@ -23,7 +23,6 @@ from treadle.tensor.reductions.accumulation import Accumulation, LinearRecurrenc
 if TYPE_CHECKING:
     from treadle.tensor.variables.variable import TensorNode
 
-TAKES_COMPLEX = True
 T = TypeVar("T", bound=Number)
 S = TypeVar("S", bound=Number)
 _LOG_2 = math.log(2)

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from treadle.graph import Variable
     from treadle.tensor.variables.variable import TensorNode
 
+# The rules take no complex numbers.
+REAL_ONLY = True
 T = TypeVar("T", bound=Number)
 # Up to so many values are sorted by insertion.
 FEW_VALUES = 24

@@ -13,8 +13,6 @@ from treadle.tensor.linalg.structured.block_diagonal import BlockDiagonal
 if TYPE_CHECKING:
     from treadle.tensor import TensorNode
 
-# The kernels take complex numbers too.
-TAKES_COMPLEX = True
 T = TypeVar("T", bound=Number)
 
 

@@ -21,8 +21,6 @@ from treadle.tensor.linalg.lower.kernels.triangular import substituted
 if TYPE_CHECKING:
     from treadle.tensor import TensorNode
 
-# The kernels take complex numbers too.
-TAKES_COMPLEX = True
 T = TypeVar("T", bound=Number)
 # The number of rows in a block of the backward pass.
 BLOCK = 32

@@ -24,8 +24,6 @@ from treadle.tensor.linalg.lower.kernels.stacks_of_eights import Eights
 if TYPE_CHECKING:
     from treadle.tensor import TensorNode
 
-# The kernels take complex numbers too.
-TAKES_COMPLEX = True
 T = TypeVar("T", bound=Number)
 R = TypeVar("R", bound=Number)
 Z = TypeVar("Z", bound=Number)

@@ -18,8 +18,6 @@ from treadle.tensor.linalg.lower.kernels.triangular import substituted_in_order
 if TYPE_CHECKING:
     from treadle.tensor import TensorNode
 
-# The kernels take complex numbers too.
-TAKES_COMPLEX = True
 T = TypeVar("T", bound=Number)
 
 

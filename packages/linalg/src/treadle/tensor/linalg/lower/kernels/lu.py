@@ -27,8 +27,6 @@ from treadle.tensor.linalg.lower.kernels.triangular import substituted
 if TYPE_CHECKING:
     from treadle.tensor import TensorNode
 
-# The kernels take complex numbers too.
-TAKES_COMPLEX = True
 T = TypeVar("T", bound=Number)
 # Pivots, which a user may pass as integers of any size.
 P = TypeVar("P", bound=Number)

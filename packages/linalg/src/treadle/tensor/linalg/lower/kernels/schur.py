@@ -29,8 +29,6 @@ from treadle.tensor.linalg.lower.kernels.stacks import Operand, Stack
 if TYPE_CHECKING:
     from treadle.tensor import TensorNode
 
-# The kernels take complex numbers too.
-TAKES_COMPLEX = True
 T = TypeVar("T", bound=Number)
 R = TypeVar("R", bound=Number)
 N = TypeVar("N", bound=Number)

@@ -15,8 +15,6 @@ from treadle.tensor.linalg.triangular_systems import SolveTriangular
 if TYPE_CHECKING:
     from treadle.tensor import TensorNode
 
-# The kernels take complex numbers too.
-TAKES_COMPLEX = True
 T = TypeVar("T", bound=Number)
 
 

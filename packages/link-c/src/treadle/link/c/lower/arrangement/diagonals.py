@@ -6,9 +6,6 @@ from treadle.link.c.table import TABLE
 from treadle.link.c.text.unit import Unit
 from treadle.tensor import ExtractDiag, TensorNode
 
-# The rules take complex numbers too.
-TAKES_COMPLEX = True
-
 
 @TABLE.register(ExtractDiag)
 def extract_diag(op: ExtractDiag, node: TensorNode, unit: Unit) -> None:

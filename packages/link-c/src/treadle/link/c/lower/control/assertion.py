@@ -8,9 +8,6 @@ from treadle.link.c.table import TABLE
 from treadle.link.c.text.unit import Unit
 from treadle.tensor import CheckAndRaise, TensorNode
 
-# The rules take complex numbers too.
-TAKES_COMPLEX = True
-
 
 @TABLE.register(CheckAndRaise)
 def check_and_raise(op: CheckAndRaise, node: TensorNode, unit: Unit) -> None:

@@ -8,9 +8,6 @@ from treadle.link.c.table import TABLE
 from treadle.link.c.text.unit import Unit
 from treadle.tensor import TensorNode, tensors
 
-# The rules take complex numbers too.
-TAKES_COMPLEX = True
-
 
 @TABLE.register(IfElse)
 def ifelse(op: IfElse, node: TensorNode, unit: Unit) -> None:

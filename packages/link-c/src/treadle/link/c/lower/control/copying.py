@@ -8,9 +8,6 @@ from treadle.link.c.table import TABLE
 from treadle.link.c.text.unit import Unit
 from treadle.tensor import TensorNode
 
-# The rules take complex numbers too.
-TAKES_COMPLEX = True
-
 
 @TABLE.register(DeepCopyOp)
 def deep_copy(op: DeepCopyOp, node: TensorNode, unit: Unit) -> None:

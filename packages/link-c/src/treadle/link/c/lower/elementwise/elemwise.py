@@ -13,8 +13,6 @@ from treadle.tensor import Elemwise, TensorNode, TensorVariable
 
 # From this length on, the last dimension is run through by itself.
 LONG = 16
-# The rules take complex numbers too.
-TAKES_COMPLEX = True
 
 
 @TABLE.register(Elemwise)

@@ -24,10 +24,6 @@ from treadle.tensor import (
 Split = tuple[list[TensorVariable], list[TensorVariable]]
 
 
-# The rules take complex numbers too.
-TAKES_COMPLEX = True
-
-
 @TABLE.register(Subtensor)
 def subtensor(op: Subtensor, node: TensorNode, unit: Unit) -> None:
     """Write the view."""

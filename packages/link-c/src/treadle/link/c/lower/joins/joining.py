@@ -11,9 +11,6 @@ from treadle.link.c.table import TABLE
 from treadle.link.c.text.unit import Unit
 from treadle.tensor import Join, TensorNode
 
-# The rules take complex numbers too.
-TAKES_COMPLEX = True
-
 
 @TABLE.register(Join)
 def join(op: Join, node: TensorNode, unit: Unit) -> None:

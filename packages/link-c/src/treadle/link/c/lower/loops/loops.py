@@ -12,9 +12,6 @@ from treadle.link.c.text.scalar_loops import ScalarLoop, is_of_numbers
 from treadle.link.c.text.unit import Unit, power_of
 from treadle.tensor import Scan, TensorNode, TensorVariable, tensors
 
-# The rules take complex numbers too.
-TAKES_COMPLEX = True
-
 # The descriptions of more than this many arrays are allocated, not put on the stack.
 MOST_ON_STACK = 500
 

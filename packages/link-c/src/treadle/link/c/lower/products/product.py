@@ -9,9 +9,6 @@ from treadle.link.c.table import TABLE
 from treadle.link.c.text.unit import Unit
 from treadle.tensor import Gemm, MatMul, TensorNode
 
-# The rules take complex numbers too.
-TAKES_COMPLEX = True
-
 
 @TABLE.register(MatMul)
 def matmul(op: MatMul, node: TensorNode, unit: Unit) -> None:

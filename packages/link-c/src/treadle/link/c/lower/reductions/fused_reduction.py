@@ -11,9 +11,6 @@ from treadle.link.c.text.kernel import Kernel
 from treadle.link.c.text.unit import Unit
 from treadle.tensor import FusedReduction, TensorNode
 
-# The rules take complex numbers too.
-TAKES_COMPLEX = True
-
 
 @TABLE.register(FusedReduction)
 def fused_reduction(op: FusedReduction, node: TensorNode, unit: Unit) -> None:

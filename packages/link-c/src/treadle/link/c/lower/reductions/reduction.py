@@ -9,9 +9,6 @@ from treadle.link.c.table import TABLE
 from treadle.link.c.text.unit import Unit
 from treadle.tensor import ArgReduction, Reduction, TensorNode
 
-# The rules take complex numbers too.
-TAKES_COMPLEX = True
-
 
 def axes_mask(axes: Sequence[int]) -> str:
     """Return the axes as a C bit mask."""

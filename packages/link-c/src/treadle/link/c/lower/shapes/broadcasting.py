@@ -7,9 +7,6 @@ from treadle.link.c.table import TABLE
 from treadle.link.c.text.unit import Unit
 from treadle.tensor import Alloc, SumTo, TensorNode
 
-# The rules take complex numbers too.
-TAKES_COMPLEX = True
-
 
 @TABLE.register(Alloc)
 def alloc(op: Alloc, node: TensorNode, unit: Unit) -> None:

@@ -6,9 +6,6 @@ from treadle.link.c.table import TABLE
 from treadle.link.c.text.unit import Unit
 from treadle.tensor import DimShuffle, TensorNode
 
-# The rules take complex numbers too.
-TAKES_COMPLEX = True
-
 
 @TABLE.register(DimShuffle)
 def dimshuffle(op: DimShuffle, node: TensorNode, unit: Unit) -> None:

@@ -7,9 +7,6 @@ from treadle.link.c.table import TABLE
 from treadle.link.c.text.unit import Unit
 from treadle.tensor import Reshape, Shape, ShapeI, TensorNode
 
-# The rules take complex numbers too.
-TAKES_COMPLEX = True
-
 
 @TABLE.register(Shape)
 def shape(op: Shape, node: TensorNode, unit: Unit) -> None:

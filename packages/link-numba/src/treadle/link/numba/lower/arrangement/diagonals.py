@@ -8,9 +8,6 @@ from treadle.link.numba.table import TABLE
 from treadle.link.numba.text.writer import GraphWriter
 from treadle.tensor import ExtractDiag, TensorNode
 
-# The rules take complex numbers too.
-TAKES_COMPLEX = True
-
 
 @TABLE.register(ExtractDiag)
 def lower_extract_diag(op: ExtractDiag, node: TensorNode, writer: GraphWriter) -> None:

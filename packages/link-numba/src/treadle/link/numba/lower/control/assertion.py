@@ -7,9 +7,6 @@ from treadle.link.numba.table import TABLE
 from treadle.link.numba.text.writer import GraphWriter
 from treadle.tensor import CheckAndRaise, TensorNode
 
-# The rules take complex numbers too.
-TAKES_COMPLEX = True
-
 
 @TABLE.register(CheckAndRaise)
 def lower_check_and_raise(op: CheckAndRaise, node: TensorNode, writer: GraphWriter) -> None:

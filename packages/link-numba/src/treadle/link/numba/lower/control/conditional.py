@@ -8,9 +8,6 @@ from treadle.link.numba.text.choices import Arm, write_choice
 from treadle.link.numba.text.writer import GraphWriter
 from treadle.tensor import TensorNode
 
-# The rules take complex numbers too.
-TAKES_COMPLEX = True
-
 
 @TABLE.register(IfElse)
 def lower_ifelse(op: IfElse, node: TensorNode, writer: GraphWriter) -> None:

@@ -8,9 +8,6 @@ from treadle.link.numba.text.values import ScalarValue
 from treadle.link.numba.text.writer import GraphWriter
 from treadle.tensor import TensorNode
 
-# The rules take complex numbers too.
-TAKES_COMPLEX = True
-
 
 @TABLE.register(DeepCopyOp)
 def lower_deep_copy(op: DeepCopyOp, node: TensorNode, writer: GraphWriter) -> None:

@@ -16,9 +16,6 @@ from treadle.link.numba.text.values import ArrayValue, ScalarValue, Value
 from treadle.link.numba.text.writer import GraphWriter
 from treadle.tensor import Composite, DimShuffle, Elemwise, TensorNode, TensorVariable
 
-# The rules take complex numbers too.
-TAKES_COMPLEX = True
-
 # These test whether their first operand is NaN: constants are moved there, so that the test happens before a loop.
 _EXTREMES = frozenset({"maximum", "minimum"})
 # Functions that LLVM computes on vectors where elements lie one behind the other.

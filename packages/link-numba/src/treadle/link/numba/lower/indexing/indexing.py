@@ -31,9 +31,6 @@ from treadle.tensor import (
     gather_plan,
 )
 
-# The rules take complex numbers too.
-TAKES_COMPLEX = True
-
 
 def basic_part(
     writer: GraphWriter, value: ArrayValue, entries: Sequence[Entry], symbolic: Iterator[TensorVariable]

@@ -9,9 +9,6 @@ from treadle.link.numba.text.values import ArrayValue, JoinedValue
 from treadle.link.numba.text.writer import GraphWriter
 from treadle.tensor import Join, TensorNode
 
-# The rules take complex numbers too.
-TAKES_COMPLEX = True
-
 
 @TABLE.register(Join)
 def lower_join(op: Join, node: TensorNode, writer: GraphWriter) -> None:

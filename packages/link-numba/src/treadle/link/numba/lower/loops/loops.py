@@ -21,9 +21,6 @@ from treadle.link.numba.text.values import ArrayValue, ScalarValue, Value, is_li
 from treadle.link.numba.text.writer import GraphWriter
 from treadle.tensor import Scan, TensorNode, TensorVariable, tensors
 
-# The rules take complex numbers too.
-TAKES_COMPLEX = True
-
 # A loop with an end condition allocates this many rows first, and more as it needs them.
 _ROWS = 64
 # More than any machine has, and small enough that the size of a result does not overflow.

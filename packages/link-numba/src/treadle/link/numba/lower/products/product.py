@@ -12,9 +12,6 @@ from treadle.link.numba.text.values import ArrayValue
 from treadle.link.numba.text.writer import GraphWriter
 from treadle.tensor import MatMul, TensorNode, TensorVariable
 
-# The rules take complex numbers too.
-TAKES_COMPLEX = True
-
 
 def _loops(storage: Storage) -> list[str]:
     """Return statements that multiply one pair of matrices at x_q, y_q into o_q."""

@@ -10,9 +10,6 @@ from treadle.link.numba.text.values import ArrayValue
 from treadle.link.numba.text.writer import GraphWriter
 from treadle.tensor import FusedReduction, TensorNode
 
-# The rules take complex numbers too.
-TAKES_COMPLEX = True
-
 
 @TABLE.register(FusedReduction)
 def lower_fused_reduction(op: FusedReduction, node: TensorNode, writer: GraphWriter) -> None:

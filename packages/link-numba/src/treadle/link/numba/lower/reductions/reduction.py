@@ -15,9 +15,6 @@ from treadle.link.numba.text.values import ArrayValue, ScalarValue, Value, is_li
 from treadle.link.numba.text.writer import GraphWriter
 from treadle.tensor import ArgReduction, Reduction, TensorNode, TensorVariable
 
-# The rules take complex numbers too.
-TAKES_COMPLEX = True
-
 
 def accumulation(kind: str, ndim: int, source: Storage, inner: str) -> Unit:
     """Return the kernel that combines the elements of an array into those of another, whose strides may be zero.

@@ -11,9 +11,6 @@ from treadle.link.numba.text.values import ArrayValue, ScalarValue, is_literal
 from treadle.link.numba.text.writer import GraphWriter
 from treadle.tensor import Alloc, SumTo, TensorNode
 
-# The rules take complex numbers too.
-TAKES_COMPLEX = True
-
 
 @TABLE.register(Alloc)
 def lower_alloc(op: Alloc, node: TensorNode, writer: GraphWriter) -> None:

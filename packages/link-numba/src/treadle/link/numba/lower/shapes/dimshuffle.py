@@ -10,9 +10,6 @@ from treadle.link.numba.text.values import ScalarValue
 from treadle.link.numba.text.writer import GraphWriter
 from treadle.tensor import DimShuffle, TensorNode
 
-# The rules take complex numbers too.
-TAKES_COMPLEX = True
-
 
 @TABLE.register(DimShuffle)
 def lower_dimshuffle(op: DimShuffle, node: TensorNode, writer: GraphWriter) -> None:

@@ -9,9 +9,6 @@ from treadle.link.numba.table import TABLE
 from treadle.link.numba.text.writer import GraphWriter
 from treadle.tensor import SpecifyShape, TensorNode
 
-# The rules take complex numbers too.
-TAKES_COMPLEX = True
-
 
 @TABLE.register(SpecifyShape)
 def lower_specify_shape(op: SpecifyShape, node: TensorNode, writer: GraphWriter) -> None:

@@ -79,6 +79,8 @@ from treadle.tensor.signal.lower.kernels.geometry import (
 if TYPE_CHECKING:
     from treadle.tensor import TensorNode
 
+# The rules take no complex numbers.
+REAL_ONLY = True
 T = TypeVar("T", bound=Number)
 W = TypeVar("W", bound=Number)
 

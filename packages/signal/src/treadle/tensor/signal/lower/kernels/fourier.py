@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound=Number)
 U = TypeVar("U", bound=Number)
 
-# The rules take complex numbers too.
-TAKES_COMPLEX = True
 # The types of each loop in double precision, as the ufunc lists them.
 _TYPES = {"fft": "Dd->D", "ifft": "Dd->D", "rfft_n_even": "dd->D", "rfft_n_odd": "dd->D", "irfft": "Dd->d"}
 
