@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from treadle.link.numba.jit import jit_function
     from treadle.link.numba.linker import NumbaLinker
     from treadle.link.numba.lower.elementwise.elemwise import as_operand
-    from treadle.link.numba.routines.blas import GEMM, GEMV
     from treadle.link.numba.routines.externals import External
     from treadle.link.numba.scalars import SCALARS
     from treadle.link.numba.status import MATRIX, MEMORY, SHAPE, VALUE
@@ -35,7 +34,6 @@ else:
             "treadle.link.numba.jit": "jit_function",
             "treadle.link.numba.linker": "NumbaLinker",
             "treadle.link.numba.lower.elementwise.elemwise": "as_operand",
-            "treadle.link.numba.routines.blas": "GEMM GEMV",
             "treadle.link.numba.routines.externals": "External",
             "treadle.link.numba.scalars": "SCALARS",
             "treadle.link.numba.status": "MATRIX MEMORY SHAPE VALUE",
@@ -49,7 +47,7 @@ else:
     )
 
 __all__ = [
-    "BACKEND", "GEMM", "GEMV", "LIBRARY", "MATRIX", "MEMORY", "SCALARS", "SHAPE", "STORAGES", "TABLE", "VALUE", "Array",
+    "BACKEND", "LIBRARY", "MATRIX", "MEMORY", "SCALARS", "SHAPE", "STORAGES", "TABLE", "VALUE", "Array",
     "ArrayValue", "External", "GraphWriter", "NumbaLinker", "ScalarValue", "Storage", "Unit", "Value",
     "as_operand", "call_jitted", "converted", "indented", "is_literal", "jit_function", "lengths", "make_kernel",
     "nest", "offset", "product", "python_function", "still_where",

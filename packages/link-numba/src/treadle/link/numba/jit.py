@@ -140,7 +140,5 @@ def jit_function(source: FunctionGraph | Program | HasProgram) -> Callable[..., 
         raise GraphTypeError(msg)
     # Without the text, loops do not look for signals: a signal's error cannot be raised from here.
     recipe = source.recipe
-    function: Callable[..., tuple[Any, ...]] = callable_program(
-        source, table_of(recipe.constants, recipe.uses_blas, "")
-    )
+    function: Callable[..., tuple[Any, ...]] = callable_program(source, table_of(recipe.constants, ""))
     return function

@@ -112,10 +112,9 @@ class NumbaLinker(TableLinker):
         _install_routines(text)
         entry = written.entry
         code = COMPILER.entry(entry)
-        table, kept = table_of(written.constants, written.uses_blas, text)
+        table, kept = table_of(written.constants, text)
         key = COMPILER.key(entry, entry=True)
-        own = written.constants, written.uses_blas, written.overwrites
-        recipe = Recipe(key, COMPILER.stamp(), entry.name, text, *own)
+        recipe = Recipe(key, COMPILER.stamp(), entry.name, text, written.constants, written.overwrites)
         return NumbaProgram(ProgramGraph.of(fgraph, native_outputs), code, table, kept, recipe)
 
     def dump_whole(self, program: Program) -> Recipe | None:
@@ -134,7 +133,7 @@ class NumbaLinker(TableLinker):
 
         _install_routines(data.source)
         code = COMPILER.stored(data.key, data.stamp, data.name)
-        table, kept = table_of(data.constants, data.uses_blas, data.source)
+        table, kept = table_of(data.constants, data.source)
         return NumbaProgram(graph, code, table, kept, data)
 
 
@@ -159,10 +158,8 @@ def _install_routines(source: str) -> None:
     SORTS.install(source)
 
 
-def table_of(
-    constants: Sequence[Constant | Address], uses_blas: bool, source: str
-) -> tuple[NDArray[np.int64], list[np.ndarray]]:
-    """Return the words that the compiled function reads: addresses of routines and functions, then the constants.
+def table_of(constants: Sequence[Constant | Address], source: str) -> tuple[NDArray[np.int64], list[np.ndarray]]:
+    """Return the words that the compiled function reads: what calls need, then the constants.
 
     A word holds the value of a constant of rank 0 if it fits, otherwise its address. Loops are ended by signals if
     `source` calls what looks for them.
@@ -172,14 +169,11 @@ def table_of(
     from treadle.graph import Constant
     from treadle.link.numba import interrupts
     from treadle.link.numba.routines import objects
-    from treadle.link.numba.routines.blas import BLAS, ROUTINES
     from treadle.link.numba.routines.externals import FIXED_WORDS
     from treadle.link.numba.routines.pool import POOL
     from treadle.link.numba.routines.threads import thread_count
 
     words = np.zeros(FIXED_WORDS + len(constants), np.int64)
-    if uses_blas:
-        words[: len(ROUTINES)] = [BLAS.address(name) for name in ROUTINES]
     words[objects.FALLBACK : objects.WATCH] = objects.object_words()
     if interrupts.CALL in source:
         words[objects.WATCH] = interrupts.WATCH.address()

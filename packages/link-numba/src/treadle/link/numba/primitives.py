@@ -337,59 +337,6 @@ def _declare_vector_form(module: ir.Module, symbol: str, kind: ir.Type, nin: int
     kept.initializer = ir.Constant(array, entries)
 
 
-# BLAS: functions with Fortran's calling convention, which takes every argument by address
-
-
-def _fortran(builder: ir.IRBuilder, address: ir.Value, arguments: Sequence[ir.Value]) -> None:
-    """Write the call of a routine at an address; pointers among the arguments are passed as they are."""
-    places = []
-    for value in arguments:
-        place = value if isinstance(value.type, ir.PointerType) else cgutils.alloca_once_value(builder, value)
-        places.append(builder.bitcast(place, cgutils.voidptr_t))
-    kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t] * len(places))
-    builder.call(builder.inttoptr(address, kind.as_pointer()), places)
-
-
-def _blas(code: str, letters: int, layout: str) -> Write:
-    """Return the function that writes the call of a BLAS routine, with arguments in the routine's own order.
-
-    The leading arguments are letters. `layout` lists the others: ``i`` for a number, ``p`` for an address, ``1``
-    and ``0`` for constant factors.
-    """
-
-    def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
-        real = context.get_value_type(TYPES[code])
-        address, *values = args
-        arguments = [builder.trunc(x, ir.IntType(8)) for x in values[:letters]]
-        remaining = iter(values[letters:])
-        for what in layout:
-            if what in "01":
-                number = float(what)
-                arguments.append(ir.Constant(real, [number, 0.0] if code in _REAL else number))
-            else:
-                value = next(remaining)
-                short = what == "i"
-                arguments.append(
-                    builder.trunc(value, ir.IntType(32)) if short else builder.inttoptr(value, cgutils.voidptr_t)
-                )
-        _fortran(builder, address, arguments)
-        return context.get_dummy_value()
-
-    return write
-
-
-def _gemm(code: str) -> Intrinsic:
-    """C = op(a) op(b), column-major, by the routine at an address; its letters N and T say what op is."""
-    # Takes the routine, ta, tb, m, n, k, a, lda, b, ldb, c and ldc.
-    return _primitive(_blas(code, 2, "iii1pipi0pi"), types.none, *[types.int64] * 12)
-
-
-def _gemv(code: str) -> Intrinsic:
-    """Y = op(a) x for a column-major matrix, by the routine at an address."""
-    # Takes the routine, ta, m, n, a, lda, x, incx, y and incy.
-    return _primitive(_blas(code, 1, "ii1pipi0pi"), types.none, *[types.int64] * 10)
-
-
 def _routine(library: str, name: str) -> Intrinsic:
     """A routine of LAPACK or BLAS, by a symbol that `treadle.link.numba.routines.lapack` binds to its address.
 
@@ -519,8 +466,6 @@ _FAMILIES: dict[str, Callable[..., Intrinsic]] = {
     "wrap": _wrap,
     "libm": _libm,
     "special": _special,
-    "gemm": _gemm,
-    "gemv": _gemv,
     "bits": _bits,
     "re": lambda code: _part(0, code),
     "im": lambda code: _part(1, code),

@@ -44,8 +44,6 @@ class Recipe(NamedTuple):
     source: str
     # The constants that the table holds.
     constants: tuple[Constant | Address, ...]
-    # Whether the table holds addresses of BLAS routines.
-    uses_blas: bool
     # Whether an argument may be overwritten, so that a call that fails must not compute anything again.
     overwrites: bool
 

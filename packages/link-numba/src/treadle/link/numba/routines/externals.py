@@ -15,7 +15,7 @@ from treadle.config import discover, new_lock
 from treadle.link.numba.routines.objects import WATCH
 
 GROUP = "treadle.externals.numba"
-# Words of a program's table before its constants: routines, what calls need, the address of the memory that loops
+# Words of a program's table before its constants: what calls need, the address of the memory that loops
 # watch, the number of threads, and the pool's address.
 FIXED_WORDS = WATCH + 3
 

@@ -9,12 +9,16 @@ from typing import NamedTuple
 import llvmlite.binding as llvm
 
 from treadle.config import new_lock
-from treadle.kernels import capsule_pointer, capsule_signature
-from treadle.link.numba.routines.blas import BlasError, linalg_capsules
+from treadle.config.errors import TreadleError
+from treadle.kernels import capsule_pointer, capsule_signature, extension
 
 # What kernels call: ``lapack_dpotrf(...)``, ``blas_dtrsm(...)``.
 _CALL = re.compile(r"\b(lapack|blas)_([sdcz]\w+)\(")
 _KINDS = {"char *": "c", "int *": "i"}
+
+
+class BlasError(TreadleError, ImportError):
+    """SciPy's BLAS or LAPACK cannot be used."""
 
 
 class Routine(NamedTuple):
@@ -49,7 +53,7 @@ class Routines:
 
     def _install(self, library: str, name: str) -> Routine:
         if library not in self._capsules:
-            self._capsules[library] = linalg_capsules(library)
+            self._capsules[library] = _capsules(library)
         capsule = self._capsules[library].get(name)
         signature = "" if capsule is None else capsule_signature(capsule)
         match = re.fullmatch(r"void \((.*)\)", signature)
@@ -60,6 +64,16 @@ class Routines:
         llvm.add_symbol(symbol, capsule_pointer(capsule))
         kinds = "".join(_KINDS.get(p, "s" if "select" in p else "x") for p in match[1].split(", "))
         return Routine(symbol, kinds)
+
+
+def _capsules(library: str) -> Mapping[str, object]:
+    """Return the capsules of SciPy's ``blas`` or ``lapack``."""
+    try:
+        capsules: Mapping[str, object] = extension(f"scipy.linalg.cython_{library}").__pyx_capi__
+    except ImportError as error:
+        msg = f"numba: scipy.linalg.cython_{library} was not found: {error}. Install SciPy."
+        raise BlasError(msg) from error
+    return capsules
 
 
 ROUTINES = Routines()

@@ -16,7 +16,6 @@ import numpy as np
 
 from treadle.kernels import capsule_pointer
 from treadle.link.numba.dtypes import STORAGES
-from treadle.link.numba.routines.blas import ROUTINES
 from treadle.link.numba.status import INTERRUPT
 
 # The words of an object's header, behind which an array has its data, rank, lengths, strides, base and dtype.
@@ -32,10 +31,10 @@ _MOST_DIMS = 64
 # The flag of arrays that may be written to (``NPY_ARRAY_WRITEABLE``).
 _WRITEABLE = 0x0400
 
-# Words of a program's table, behind the routines: what is called in the place of the program where it cannot go on (0:
+# Words of a program's table: what is called in the place of the program where it cannot go on (0:
 # the status is returned), whether the first result is returned instead of the list of all, NumPy's function and type of
 # arrays, and the dtypes; then the memory that loops watch.
-FALLBACK, SINGLE, NEW, TYPE, DTYPES = range(len(ROUTINES), len(ROUTINES) + 5)
+FALLBACK, SINGLE, NEW, TYPE, DTYPES = range(5)
 WATCH = DTYPES + len(STORAGES.names)
 
 

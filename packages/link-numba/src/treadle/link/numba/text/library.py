@@ -196,19 +196,18 @@ def leading(rows, columns, s0, s1):  # i8 i8 i8 i8
         return max(rows, 1) if columns == 1 else s1, 1
     return 0, 0
 
-def matmul_{t}(frame, slot, gemm, gemv, m, n, k, a, a0, a1, b, b0, b1, c):  # i8 i8 i8 i8 i8 i8 i8 i8 i8 i8 i8 i8 i8 i8
+def matmul_{t}(frame, slot, m, n, k, a, a0, a1, b, b0, b1, c):  # i8 i8 i8 i8 i8 i8 i8 i8 i8 i8 i8 i8
     # c = a b for one pair of matrices, c in C order. BLAS counts by columns: it computes the transpose, b' a'.
     if m == 0 or n == 0:
         return 0
+    x = as_{t}(a)
+    y = as_{t}(b)
+    out = as_{t}(c)
     if k == 0:
-        out = as_{t}(c)
         for i in range(m * n):
             out[i] = {t}(0)
         return 0
     if max(m, n, k) <= 4:  # a call of BLAS costs more than the product
-        x = as_{t}(a)
-        y = as_{t}(b)
-        out = as_{t}(c)
         last = (n - 1) * b1
         second = b1 if n > 1 else 0
         third = 2 * b1 if n > 3 else last
@@ -235,21 +234,23 @@ def matmul_{t}(frame, slot, gemm, gemv, m, n, k, a, a0, a1, b, b0, b1, c):  # i8
         return 0
     if max(m, n, k) > 2147483647:
         return 3
+    one = {t}(1)
+    zero = {t}(0)
     if n == 1 and (k == 1 or b0 > 0):
         la, ta = leading(m, k, a0, a1)
         if 0 < la <= 2147483647 and b0 <= 2147483647:
             if ta == 0:
-                gemv_{t}(gemv, 84, k, m, a, la, b, max(b0, 1), c, 1)
+                blas_{letter}gemv(84, k, m, one, x, la, y, max(b0, 1), zero, out, 1)
             else:
-                gemv_{t}(gemv, 78, m, k, a, la, b, max(b0, 1), c, 1)
+                blas_{letter}gemv(78, m, k, one, x, la, y, max(b0, 1), zero, out, 1)
             return 0
     if m == 1 and (k == 1 or a1 > 0):
         lb, tb = leading(k, n, b0, b1)
         if 0 < lb <= 2147483647 and a1 <= 2147483647:
             if tb == 0:
-                gemv_{t}(gemv, 78, n, k, b, lb, a, max(a1, 1), c, 1)
+                blas_{letter}gemv(78, n, k, one, y, lb, x, max(a1, 1), zero, out, 1)
             else:
-                gemv_{t}(gemv, 84, k, n, b, lb, a, max(a1, 1), c, 1)
+                blas_{letter}gemv(84, k, n, one, y, lb, x, max(a1, 1), zero, out, 1)
             return 0
     la, ta = leading(m, k, a0, a1)
     if la <= 0 or la > 2147483647:
@@ -265,7 +266,9 @@ def matmul_{t}(frame, slot, gemm, gemv, m, n, k, a, a0, a1, b, b0, b1, c):  # i8
             return 4
         lb = n
         tb = 0
-    gemm_{t}(gemm, 84 if tb == 1 else 78, 84 if ta == 1 else 78, n, m, k, b, lb, a, la, c, n)
+    turns_b = 84 if tb == 1 else 78
+    turns_a = 84 if ta == 1 else 78
+    blas_{letter}gemm(turns_b, turns_a, n, m, k, one, as_{t}(b), lb, as_{t}(a), la, zero, out, n)
     return 0
 
 def in_order_{t}(frame, slot, rows, columns, x, s0, s1):  # i8 i8 i8 i8 i8 i8 i8
@@ -341,12 +344,13 @@ def row_sum_{t}(n, x, stride):  # i8 *{t} i8
 
 def _texts() -> Iterable[str]:
     yield from (BUFFERS, OBJECTS, POOL, THREADS, _LENGTHS, _HALF, WATCHED)
-    for t, bits, mantissa, bias in (("f4", "i4", "23", "127"), ("f8", "i8", "52", "1023")):
+    for t, letter, bits, mantissa, bias in (("f4", "s", "i4", "23", "127"), ("f8", "d", "i8", "52", "1023")):
         yield _UNSIGNED.replace("{t}", t)
         layout = _FLOATS.replace("{bits}", bits).replace("{mantissa}", mantissa).replace("{bias}", bias)
-        yield (layout + _BLAS).replace("{t}", t).replace("{size}", t[1:])
-    for t, r in (("c8", "f4"), ("c16", "f8")):
-        yield (_COMPLEX + _BLAS).replace("{t}", t).replace("{r}", r).replace("{size}", t[1:])
+        yield (layout + _BLAS).replace("{t}", t).replace("{size}", t[1:]).replace("{letter}", letter)
+    for t, letter, r in (("c8", "c", "f4"), ("c16", "z", "f8")):
+        typed = (_COMPLEX + _BLAS).replace("{t}", t).replace("{r}", r)
+        yield typed.replace("{size}", t[1:]).replace("{letter}", letter)
     for size in (1, 2, 4, 8):
         for kind, text in (("i", _SIGNED_INTEGERS), ("u", _UNSIGNED_INTEGERS)):
             typed = (text + _INTEGERS).replace("{t}", f"{kind}{size}").replace("{unsigned}", f"u{size}")

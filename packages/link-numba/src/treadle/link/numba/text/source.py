@@ -28,8 +28,6 @@ class Written:
     entry: Unit
     # The constants in its table.
     constants: tuple[Constant | Address, ...]
-    # Whether its table has addresses of BLAS routines.
-    uses_blas: bool
     # Whether it may overwrite an argument.
     overwrites: bool
 
@@ -52,7 +50,7 @@ def write_program(fgraph: FunctionGraph, rule: Callable[[Apply], Callable[..., o
     lengths = list(dict.fromkeys(n for r in results for n in r.dims if n in writer.local_names))
     graph = whole(writer, blocks.texts(), parameters, lengths)
     perform = performing(fgraph, graph, parameters[2:], results, lengths, writer.slots, writer.words)
-    return Written(entry(fgraph, perform), tuple(writer.constants), writer.uses_blas, writer.overwrites)
+    return Written(entry(fgraph, perform), tuple(writer.constants), writer.overwrites)
 
 
 class _Text:

@@ -10,7 +10,6 @@ from treadle.config import config
 from treadle.graph import Apply, Constant, FunctionGraph, MissingInputError, Variable, as_index
 from treadle.kernels import Address, Site
 from treadle.link.numba.dtypes import STORAGES, Storage, converted
-from treadle.link.numba.routines.blas import ROUTINES
 from treadle.link.numba.routines.externals import FIXED_WORDS
 from treadle.link.numba.status import MEMORY, SHAPE
 from treadle.link.numba.text.kernels import NumbaSite
@@ -40,8 +39,8 @@ class GraphWriter:
         The type code of every name that is not an int64.
     slots, words
         The number of buffers, and of words of the frame: the pool's, and values that functions hand on.
-    constants, uses_blas
-        The contents of the program's table: constants, and whether BLAS routines are among the addresses.
+    constants
+        The constants and addresses in the program's table.
     overwrites
         Whether an operand is overwritten that may be an argument.
     input_names
@@ -70,7 +69,6 @@ class GraphWriter:
         self.lines: list[str] = []
         self.local_names: set[str] = set()
         self.constants: list[Constant | Address] = []
-        self.uses_blas = False
         self.overwrites = False
         self.input_names = [_input_names(i, v.type.ndim) for i, v in enumerate(tensors(fgraph.inputs))]
         self._inputs = dict(zip(fgraph.inputs, self.input_names, strict=True))
@@ -286,12 +284,6 @@ class GraphWriter:
         first = self.slots + 1
         self.slots += count
         return first
-
-    def routine(self, stem: str, code: str) -> str:
-        """Return the expression of the address of a BLAS routine."""
-        self.uses_blas = True
-        letter = {"f4": "s", "f8": "d", "c8": "c", "c16": "z"}[code]
-        return f"as_i8(table)[{ROUTINES.index(letter + stem)}]"
 
     def pointer(self, pointer: Address) -> str:
         """Return the expression of an address, which the program's table gets when the program is loaded."""

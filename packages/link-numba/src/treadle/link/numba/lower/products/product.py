@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from treadle.link.numba.dtypes import STORAGES, Storage
-from treadle.link.numba.routines.blas import GEMM, GEMV
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.text.library import LIBRARY
 from treadle.link.numba.text.loops import nest
@@ -46,9 +45,8 @@ def _blas(storage: Storage) -> list[str]:
     """Return the statement that multiplies one pair of matrices by BLAS."""
     size = storage.itemsize
     x, y, o = (f"{p} + {size} * {p}_q" for p in ("x", "y", "o"))
-    fixed = "frame, slot, gemm, gemv, rows, columns, inner"
     return [
-        f"bad = matmul_{storage.code}({fixed}, {x}, x_r, x_c, {y}, y_r, y_c, {o})",
+        f"bad = matmul_{storage.code}(frame, slot, rows, columns, inner, {x}, x_r, x_c, {y}, y_r, y_c, {o})",
         "if bad != 0:",
         "    return bad",
     ]
@@ -69,7 +67,7 @@ def multiplication(batch: int, storage: Storage) -> Unit:
         ]
     params.append(("o", kind))
     if blas:
-        params += [("frame", "i8"), ("slot", "i8"), ("gemm", "i8"), ("gemv", "i8")]
+        params += [("frame", "i8"), ("slot", "i8")]
     places = [f"{p}_q = " + (" + ".join(f"d{d} * {p}_s{d}" for d in range(batch)) or "0") for p in ("x", "y")]
     work = _blas(storage) if blas else _loops(storage)
     body = [*places, *work, "o_q = o_q + rows * columns"]
@@ -95,8 +93,7 @@ def lower_matmul(op: MatMul, node: TensorNode, writer: GraphWriter) -> None:
         arguments += [address, *strides, *x.strides[-2:]]
     if blas:
         slot = writer.scratch(2)
-        routines = [writer.routine(GEMM, storage.code), writer.routine(GEMV, storage.code)]
-        arguments += [result.address, "frame", str(slot), *routines]
+        arguments += [result.address, "frame", str(slot)]
     else:
         arguments.append(f"as_{storage.memory}({result.address})")
     writer.call(multiplication(len(batch), storage), arguments, checked=blas)
