@@ -10,13 +10,12 @@ import sys
 from collections import OrderedDict
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import llvmlite
 import numba
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
-from numba.core.dispatcher import Dispatcher
 from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 
@@ -24,6 +23,9 @@ from treadle.cache import default_cache, digest
 from treadle.config import config, new_lock, span
 from treadle.link.numba.routines.vector_math import VECTOR_MATH
 from treadle.link.numba.text.unit import Unit
+
+if TYPE_CHECKING:
+    from treadle.link.numba.text.emission import Emitted
 
 CAPACITY = 4096
 # The modules that machine code depends on besides its text.
@@ -39,8 +41,6 @@ class Counts:
 
     # Units compiled, loaded from the cache, found in memory.
     compiled: int = 0
-    # How many compiled units, apart from entries, needed Numba's frontend.
-    analysed: int = 0
     loaded: int = 0
     shared: int = 0
 
@@ -58,7 +58,7 @@ class UnitCompiler:
 
     def __init__(self) -> None:
         self._lock = new_lock()
-        self._known: OrderedDict[str, Dispatcher] = OrderedDict()
+        self._known: OrderedDict[str, Emitted] = OrderedDict()
         self._entries: OrderedDict[str, Entry] = OrderedDict()
         self._counts = Counts()
         self._stamp = ""
@@ -112,7 +112,7 @@ class UnitCompiler:
             _remember(self._entries, key, known)
         return known
 
-    def get(self, unit: Unit) -> Dispatcher:
+    def get(self, unit: Unit) -> Emitted:
         """Return the compiled function of a unit, which other units can call."""
         key = self.key(unit, False)
         with self._lock:
@@ -120,10 +120,8 @@ class UnitCompiler:
             if known is None:
                 from treadle.link.numba.text.translation import compile_unit
 
-                known, _, analysed = compile_unit(unit, {u.name: self.get(u) for u in unit.uses})
+                known = compile_unit(unit, {u.name: self.get(u) for u in unit.uses})
                 self._count("compiled")
-                if analysed:
-                    self._count("analysed")
             else:
                 self._count("shared")
             _remember(self._known, key, known)
@@ -148,7 +146,7 @@ class UnitCompiler:
     def _compile(self, unit: Unit) -> tuple[Entry, str]:
         from treadle.link.numba.text.translation import compile_entry
 
-        symbol, library = compile_entry(unit, {u.name: self.get(u) for u in unit.uses})
+        symbol, _, library = compile_entry(unit, {u.name: self.get(u) for u in unit.uses})
         self._count("compiled")
         return Entry(library.get_pointer_to_function(symbol), library), symbol
 

@@ -2,7 +2,7 @@
 
 Generated text is a small part of Python: numbers and pointers, every variable of one type, loops over ranges. Operators
 and primitives keep Numba's meaning: its typing context resolves types and its implementations write code, each looked
-up once. Text beyond this part is left to Numba's frontend, which takes a hundred times as long for a line.
+up once. Numba's frontend would take a hundred times as long for a line.
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ from typing import NamedTuple
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils, funcdesc, typing
+from numba.core import cgutils, typing
 from numba.core.base import BaseContext
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompileResult
 from numba.core.types import Type as NumbaType
 from numba.core.typing import BaseContext as TypingContext
 from numba.core.typing.templates import Signature
@@ -31,7 +30,6 @@ from treadle.link.numba.text.unit import Unit
 
 Write = Callable[[ir.IRBuilder], ir.Value]
 Statement = Callable[[ir.IRBuilder], None]
-Callees = Mapping[str, CompileResult]
 
 _BINARY: dict[type, Callable[..., object]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
@@ -47,13 +45,23 @@ _COMPARISONS: dict[type, Callable[..., object]] = {
 }  # fmt: skip
 _OF_COMPLEX: dict[type, str] = {ast.Mult: "times", ast.Div: "over"}
 _REAL = {types.complex64: types.float32, types.complex128: types.float64}
-# The key, in Numba's result for a unit, of the name of the function that takes and returns plain values.
-PLAIN = "treadle_plain"
 _EXTREMES = {"max": ">", "min": "<"}
 
 
 class BeyondError(Exception):
     """The text is beyond the part of Python that is emitted directly."""
+
+
+class Emitted(NamedTuple):
+    """A unit's function, which takes and returns plain values and raises nothing."""
+
+    # Its symbol.
+    name: str
+    signature: Signature
+    library: JITCodeLibrary
+
+
+Callees = Mapping[str, Emitted]
 
 
 class Value(NamedTuple):
@@ -132,7 +140,7 @@ class Target:
 class Emitter:
     """Types a unit's text, then writes it.
 
-    `kinds` are the types of its parameters, `callees` Numba's results for the units it calls.
+    `kinds` are the types of its parameters, `callees` the functions of the units it calls.
     """
 
     def __init__(self, target: Target, unit: Unit, kinds: Sequence[NumbaType], callees: Callees) -> None:
@@ -509,20 +517,16 @@ class Emitter:
     def _address_of(self, name: str) -> Value:
         """Return the address of a unit's function, for calls from C."""
         callee = self.callees.get(name)
-        if callee is None or PLAIN not in (callee.metadata or {}):
+        if callee is None:
             raise BeyondError(name)
         return Value(types.int64, lambda builder: builder.ptrtoint(self._plain(builder, callee), ir.IntType(64)))
 
-    def _plain(self, builder: ir.IRBuilder, callee: CompileResult) -> ir.Function:
+    def _plain(self, builder: ir.IRBuilder, callee: Emitted) -> ir.Function:
         """Return the function of a unit in the module being written, to which its library is linked."""
         self.target.context.add_linking_libs([callee.library])
-        return _declared(builder.module, callee.metadata[PLAIN], self.target.context, callee.signature)
+        return _declared(builder.module, callee.name, self.target.context, callee.signature)
 
-    def _unit_call(self, callee: CompileResult, arguments: Sequence[Value]) -> Value:
-        if PLAIN not in (callee.metadata or {}):
-            msg = f"{callee.fndesc} was left to Numba's frontend, and may raise"
-            raise BeyondError(msg)
-
+    def _unit_call(self, callee: Emitted, arguments: Sequence[Value]) -> Value:
         def write(builder: ir.IRBuilder, args: Sequence[ir.Value]) -> ir.Value:
             return builder.call(self._plain(builder, callee), args)
 
@@ -530,7 +534,7 @@ class Emitter:
 
 
 def _declared(module: ir.Module, name: str, context: BaseContext, signature: Signature) -> ir.Function:
-    """Return the function of a unit in a module: it takes and returns plain values, and raises nothing."""
+    """Return the function of a unit in a module."""
     kinds = [context.get_value_type(kind) for kind in signature.args]
     kind = ir.FunctionType(context.get_value_type(signature.return_type), kinds)
     return cgutils.get_or_insert_function(module, kind, name)
@@ -553,22 +557,12 @@ def _name(node: ast.expr) -> str:
     return node.id
 
 
-def emit(
-    target: Target, unit: Unit, kinds: Sequence[NumbaType], callees: Callees, library: JITCodeLibrary
-) -> dict[str, object]:
-    """Write a unit into a library; return the fields of Numba's result for it.
-
-    Units call each other with plain values; callers that Numba compiles use a second function, of Numba's convention.
-    """
+def emit(target: Target, unit: Unit, kinds: Sequence[NumbaType], callees: Callees, library: JITCodeLibrary) -> Emitted:
+    """Write a unit into a library."""
     emitter = Emitter(target, unit, kinds, callees)
     context = target.context
     signature = typing.signature(emitter.returned, *kinds)
     name = f"{unit.name}_{unit.key[:16]}"
-    described = funcdesc.FunctionDescriptor(
-        native=True, modname="treadle", qualname=unit.name, unique_name=name, doc="", typemap={},
-        restype=emitter.returned, calltypes={}, args=emitter.parameters, kws=(), mangler=context.mangler,
-        argtypes=tuple(kinds), uid=unit.key[:16],
-    )  # fmt: skip
     module = library.create_ir_module(name)
     plain = _declared(module, name, context, signature)
     # A kernel is not inlined, so that optimisation time grows only linearly with the number of kernels.
@@ -582,13 +576,9 @@ def emit(
             argument.add_attribute("noalias")
     with context.push_code_library(library):
         emitter.write(_entered(plain), plain.args)
-        outer = context.declare_function(module, described)
-        builder = _entered(outer)
-        returned = builder.call(plain, context.call_conv.decode_arguments(builder, described.argtypes, outer))
-        context.call_conv.return_value(builder, context.get_return_value(builder, emitter.returned, returned))
     context.post_lowering(module, library)
     library.add_ir_module(module)
-    return {"signature": signature, "fndesc": described, "metadata": {PLAIN: name}}
+    return Emitted(name, signature, library)
 
 
 def _entered(function: ir.Function) -> ir.IRBuilder:
