@@ -20,7 +20,7 @@ static int64_t run0(tr_var *v, const uintptr_t *F) {
   int64_t r;
   /* node 0 */
   if ((r = tr_alloc(v + 2, 0, 8))) return r | INT64_C(0) << 8;
-  *(int64_t *)v[2].p = v[0].n[1];
+  ((int64_t *)v[2].p)[0] = v[0].n[1];
   /* node 1 */
   if ((r = tr_scalars(v, d0, 2, 1, k0))) return r | INT64_C(1) << 8;
   tr_free(v + 2);

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from treadle.kernels.printing.numba import external_name, memory_code, numba_lines, numba_name, value_code
     from treadle.kernels.site import (
         TABLE,
+        Axis,
         Comparison,
         Given,
         Length,
@@ -49,15 +50,18 @@ else:
             "treadle.kernels.language": "Status",
             "treadle.kernels.printing.numba": "external_name memory_code numba_lines numba_name value_code",
             "treadle.kernels.numpy_sorts": "BY_NUMPY numpy_sort sorts_table",
-            "treadle.kernels.site": "TABLE Comparison Given Length Site at_site overwritten_inputs takes_real_only",
+            "treadle.kernels.site": (
+                "TABLE Axis Comparison Given Length Site at_site overwritten_inputs takes_real_only"
+            ),
             "treadle.kernels.tree": "Routine Specialised",
         },
     )
 
 __all__ = [
-    "BY_NUMPY", "HELPERS", "SIZES", "SPECIAL_MODULE", "TABLE", "Address", "Comparison", "External", "Given", "Kernel",
-    "KernelError", "Length", "Routine", "Site", "Source", "Specialised", "Status", "at_site", "c_name", "c_text",
-    "capsule_pointer", "capsule_signature", "extension", "external", "external_name", "external_table", "is_pointer",
-    "kernel", "kernel_of_text", "memory_code", "numba_lines", "numba_name", "numpy_sort", "overwritten_inputs",
-    "real_dtype", "sorts_table", "special_capsule", "stored_type", "takes_real_only", "value_code", "value_kind",
+    "BY_NUMPY", "HELPERS", "SIZES", "SPECIAL_MODULE", "TABLE", "Address", "Axis", "Comparison", "External", "Given",
+    "Kernel", "KernelError", "Length", "Routine", "Site", "Source", "Specialised", "Status", "at_site", "c_name",
+    "c_text", "capsule_pointer", "capsule_signature", "extension", "external", "external_name", "external_table",
+    "is_pointer", "kernel", "kernel_of_text", "memory_code", "numba_lines", "numba_name", "numpy_sort",
+    "overwritten_inputs", "real_dtype", "sorts_table", "special_capsule", "stored_type", "takes_real_only",
+    "value_code", "value_kind",
 ]  # fmt: skip

@@ -36,12 +36,13 @@ class Status(IntEnum):
     INDEX = 2
     VALUE = 3
     MEMORY = 4
+    ASSERTION = 5
     MATRIX = 6
     TOO_LONG = 8
     PARAMETER = 9
 
 
-OK, SHAPE, INDEX, VALUE, MEMORY, MATRIX, TOO_LONG, PARAMETER = Status
+OK, SHAPE, INDEX, VALUE, MEMORY, ASSERTION, MATRIX, TOO_LONG, PARAMETER = Status
 
 
 class Number:

@@ -95,6 +95,10 @@ class Given:
         return [self.text, *map(str, (*self.shape, *self.strides))]
 
 
+# A dimension of a view: the operand's of a number, a new one of length 1, or one of a length and a step.
+Axis = int | tuple[Length, Length] | None
+
+
 class Site(ABC):
     """Writes the statements that compute a node; a rule ``rule(op, node, site)`` calls its methods.
 
@@ -121,6 +125,32 @@ class Site(ABC):
     @abstractmethod
     def number(self, x: Variable) -> Given:
         """Return a variable of rank 0, for a kernel's number."""
+
+    @abstractmethod
+    def layout(self, x: Variable) -> tuple[Sequence[Length], Sequence[Length]]:
+        """Return the lengths of a variable of any rank, and its steps along them, in a unit of the backend's own."""
+
+    @abstractmethod
+    def view(
+        self,
+        out: Variable,
+        x: Variable,
+        axes: Sequence[int | tuple[Length, Length] | None],
+        shift: Length | None = None,
+    ) -> None:
+        """Make a result a view of an operand, whose first element lies behind the operand's by `shift` (a step)."""
+
+    @abstractmethod
+    def choose(self, condition: Comparison, first: Length, second: Length) -> Length:
+        """Return the first integer where a condition holds, else the second."""
+
+    @abstractmethod
+    def write_lengths(self, out: Variable, lengths: Sequence[Length]) -> None:
+        """Make a result of integers: a vector, or the one integer where its rank is 0."""
+
+    @abstractmethod
+    def fill(self, out: Variable, x: Variable) -> None:
+        """Copy an operand, broadcast, into a result that `output` has made; the node fails where it does not fit."""
 
     @abstractmethod
     def output(self, out: Variable, lengths: Sequence[Length | int]) -> Given:
@@ -167,10 +197,10 @@ class Site(ABC):
         version = kernel.specialised([g.argument for g in given], static)
         return self.write(version, [text for g in given for text in g.texts], keeps)
 
-    def same(self, first: Length, second: Length | int) -> None:
+    def same(self, first: Length, second: Length | int, status: Status = SHAPE) -> None:
         """Write that the node fails where two lengths differ."""
         if str(first) != str(second):
-            self.stop_if(first.differs(second))
+            self.stop_if(first.differs(second), status)
 
     def close(self) -> None:  # noqa: B027 - not all backends have something to do then
         """End the node; backends call it."""

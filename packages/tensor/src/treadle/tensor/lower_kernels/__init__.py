@@ -1,9 +1,11 @@
 """Kernels of the ops of tensor, and rules for all compiling backends: importing the modules registers them."""
 
-from treadle.tensor.lower_kernels.arrangement import repetition
+from treadle.tensor.lower_kernels.arrangement import diagonals, repetition
+from treadle.tensor.lower_kernels.control import assertion, copying
 from treadle.tensor.lower_kernels.elementwise import arithmetic, complex_numbers
 from treadle.tensor.lower_kernels.indexing import ranges, searching
 from treadle.tensor.lower_kernels.reductions import accumulation
+from treadle.tensor.lower_kernels.shapes import broadcasting, dimshuffle, shape, shape_specification
 from treadle.tensor.lower_kernels.sorting import sorting
 from treadle.tensor.lower_kernels.special_functions import (
     compiled,
@@ -15,6 +17,7 @@ from treadle.tensor.lower_kernels.special_functions import (
 )
 
 __all__ = [
-    "accumulation", "arithmetic", "compiled", "complex_numbers", "gamma_blocks", "hypergeometric",
-    "inverse_error_blocks", "polygamma", "ranges", "repetition", "searching", "sorting", "tail_moments",
+    "accumulation", "arithmetic", "assertion", "broadcasting", "compiled", "complex_numbers", "copying", "diagonals",
+    "dimshuffle", "gamma_blocks", "hypergeometric", "inverse_error_blocks", "polygamma", "ranges", "repetition",
+    "searching", "shape", "shape_specification", "sorting", "tail_moments",
 ]  # fmt: skip

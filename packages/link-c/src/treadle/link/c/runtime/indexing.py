@@ -7,18 +7,6 @@ from string import Template
 from treadle.link.c.conventions.dtypes import CType
 
 INDEXING = {
-    # A mask fits if in each of its last dimensions it is as long as wanted.
-    "tr_check_mask": """\
-static int tr_check_mask(tr_var *o, const tr_var *x, int nd, int first, const int64_t *wanted) {
-  for (int d = 0; d < nd; d++) {
-    if (d >= first && x->n[d] != wanted[d - first]) return TR_INDEX;
-    o->n[d] = x->n[d];
-    o->s[d] = x->s[d];
-  }
-  o->p = x->p;
-  return 0;
-}
-""",
     # Positions count from the end if negative.
     "tr_at": """\
 static int tr_at(tr_var *o, const tr_var *x, int d, int64_t i) {

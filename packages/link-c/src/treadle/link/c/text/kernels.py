@@ -16,7 +16,7 @@ from treadle.kernels import (
     overwritten_inputs,
 )
 from treadle.link.c.capsules import ExternalPointer
-from treadle.link.c.conventions.dtypes import CTYPES, CType, loaded
+from treadle.link.c.conventions.dtypes import CTYPES, CType, ctype, loaded
 from treadle.link.c.conventions.lapack import routine_pointer
 from treadle.link.c.runtime.kernels import KERNELS
 
@@ -83,6 +83,45 @@ class CSite(Site):
         kind = CTYPES[x.type.dtype]  # type: ignore[attr-defined]  # a tensor
         place = loaded(x.type.dtype, f"*({kind.stored} *)v[{self.unit.slot(x)}].p")  # type: ignore[attr-defined]
         return Given(x.type.dtype, 0, place)  # type: ignore[attr-defined]  # a tensor
+
+    def layout(self, x: Variable) -> tuple[Sequence[Length], Sequence[Length]]:
+        """Return lengths, and steps in bytes."""
+        at, rank = self.unit.slot(x), x.type.ndim  # type: ignore[attr-defined]  # a tensor
+        return [Length(f"v[{at}].n[{d}]") for d in range(rank)], [Length(f"v[{at}].s[{d}]") for d in range(rank)]
+
+    def view(
+        self,
+        out: Variable,
+        x: Variable,
+        axes: Sequence[int | tuple[Length, Length] | None],
+        shift: Length | None = None,
+    ) -> None:
+        """Make a result a view of an operand."""
+        source, o = self.unit.slot(x), self.unit.views(out, x)
+        self.unit.line(f"v[{o}].p = v[{source}].p{'' if shift is None else f' + {shift}'};")
+        for at, axis in enumerate(axes):
+            n, s = "1", "0"
+            if isinstance(axis, int):
+                n, s = f"v[{source}].n[{axis}]", f"v[{source}].s[{axis}]"
+            elif axis is not None:
+                n, s = str(axis[0]), f"{axis[0]} > 1 ? {axis[1]} : 0"
+            self.unit.line(f"v[{o}].n[{at}] = {n}; v[{o}].s[{at}] = {s};")
+
+    def choose(self, condition: Comparison, first: Length, second: Length) -> Length:
+        """Return one of two integers."""
+        return self._named(f"{condition.text} ? {first} : {second}")
+
+    def write_lengths(self, out: Variable, lengths: Sequence[Length]) -> None:
+        """Make a result of integers."""
+        result = self.output(out, [Length(str(len(lengths)))] * out.type.ndim)  # type: ignore[attr-defined]  # a tensor
+        for d, n in enumerate(lengths):
+            self.unit.line(f"({result.text})[{d}] = {n};")
+
+    def fill(self, out: Variable, x: Variable) -> None:
+        """Copy an operand into a result."""
+        o, source, size = self.unit.slot(out), self.unit.slot(x), ctype(x).size  # type: ignore[arg-type]  # tensors
+        ranks = [var.type.ndim for var in (out, x)]  # type: ignore[attr-defined]  # tensors
+        self.unit.call(f"tr_transfer(v + {o}, {ranks[0]}, v + {source}, {ranks[1]}, tr_move{size})")
 
     def _named(self, text: str) -> Length:
         self._count += 1

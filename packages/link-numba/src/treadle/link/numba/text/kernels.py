@@ -106,6 +106,64 @@ class NumbaSite(Site):
         text = self.writer.scalar(x)
         return Given(storage.dtype, 0, text if storage.code == value_code(kind) else f"{value_code(kind)}({text})")
 
+    def layout(self, x: Variable) -> tuple[Sequence[Length], Sequence[Length]]:
+        """Return lengths, and steps in elements."""
+        value = self.writer.value(x)
+        if isinstance(value, ScalarValue):
+            return [], []
+        return [*map(Length, value.dims)], [*map(Length, value.strides)]
+
+    def view(
+        self,
+        out: Variable,
+        x: Variable,
+        axes: Sequence[int | tuple[Length, Length] | None],
+        shift: Length | None = None,
+    ) -> None:
+        """Make a result a view of an operand; a number is no place in memory."""
+        writer, value = self.writer, self.writer.value(x)
+        if isinstance(value, ScalarValue):
+            (writer.bind_number if axes else writer.bind)(out, value)
+            return
+        address = value.address
+        if shift is not None:
+            address = writer.let(f"{address} + {value.storage.itemsize} * {shift}")
+        if not axes:
+            writer.bind_scalar(out, value.storage.loaded(f"as_{value.storage.memory}({address})[0]"))
+            return
+        pairs = [
+            ("1", "0")
+            if axis is None
+            else (value.dims[axis], value.strides[axis])
+            if isinstance(axis, int)
+            else (str(axis[0]), writer.let(str(axis[1]), "s"))
+            for axis in axes
+        ]
+        dims, strides = writer.known_dims(out, [n for n, _ in pairs]), tuple(s for _, s in pairs)
+        kept = [axis for axis in axes if axis is not None]
+        is_packed = value.packed and shift is None and kept == sorted(d for d in kept if isinstance(d, int))
+        if is_packed and kept != list(axes):
+            strides = writer.packed_strides(dims)
+        certain = value.certain and shift is None
+        writer.bind(out, replace(value, address=address, dims=dims, strides=strides, packed=is_packed, certain=certain))
+
+    def choose(self, condition: Comparison, first: Length, second: Length) -> Length:
+        """Return one of two integers."""
+        return Length(self.writer.let(f"{first} if {condition.text} else {second}", "n"))
+
+    def write_lengths(self, out: Variable, lengths: Sequence[Length]) -> None:
+        """Make a result of integers; a single one is no place in memory."""
+        if not out.type.ndim:  # type: ignore[attr-defined]  # a tensor
+            self.writer.bind_scalar(out, str(lengths[0]))
+            return
+        result = self.writer.new_output(out, [str(len(lengths))])
+        self.writer.add(*(f"as_i8({result.address})[{d}] = {n}" for d, n in enumerate(lengths)))
+
+    def fill(self, out: Variable, x: Variable) -> None:
+        """Copy an operand into a result."""
+        result = self.writer.array(out)
+        self.writer.copy_into(result, self.writer.fitted(self.writer.value(x), result.dims))
+
     def output(self, out: Variable, lengths: Sequence[Length | int]) -> Given:
         """Return a result, made here."""
         if lengths:
@@ -154,9 +212,9 @@ class NumbaSite(Site):
         writer.bind(out, made)
         return self._given(made), Length(taken)
 
-    def same(self, first: Length, second: Length | int) -> None:
+    def same(self, first: Length, second: Length | int, status: Status = Status.SHAPE) -> None:
         """Write that the node fails where two lengths differ, and remember that they do not."""
-        super().same(first, second)
+        super().same(first, second, status)
         self._equal[str(first)] = self._equal.get(str(second), str(second))
 
     def room(self, dtype: str, count: Length | int) -> Given:

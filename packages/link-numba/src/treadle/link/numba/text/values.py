@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from treadle.link.numba.dtypes import Storage
 
@@ -97,6 +97,12 @@ class JoinedValue(ArrayValue):
 
 
 Value = ScalarValue | ArrayValue
+
+
+def padded(value: ArrayValue, ndim: int) -> ArrayValue:
+    """Return an array with dimensions of length 1 put in front."""
+    extra = ndim - value.ndim
+    return replace(value, dims=("1",) * extra + value.dims, strides=("0",) * extra + value.strides, packed=False)
 
 
 def is_literal(text: str) -> bool:

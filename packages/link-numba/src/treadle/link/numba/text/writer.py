@@ -17,7 +17,7 @@ from treadle.link.numba.text.loops import Array, elementwise, still_where
 from treadle.link.numba.text.reducing import Reduced
 from treadle.link.numba.text.sharing import shared
 from treadle.link.numba.text.unit import Unit
-from treadle.link.numba.text.values import ArrayValue, ScalarValue, Value, is_literal, product
+from treadle.link.numba.text.values import ArrayValue, ScalarValue, Value, is_literal, padded, product
 from treadle.tensor import tensors
 
 # Lengths of a last dimension along which a copy writes an element again, for which no loop is written.
@@ -424,6 +424,16 @@ class GraphWriter:
             return unit, list(arguments)
         threads = f"as_i8(table)[{FIXED_WORDS - 2}]"
         return shared(unit, ndim, arrays, scalars, cut, reduced, checks), [threads, *arguments]
+
+    def fitted(self, value: Value, dims: Sequence[str]) -> Value:
+        """Return a value as one of more dimensions; the program stops if it does not broadcast to the lengths."""
+        if isinstance(value, ScalarValue):
+            return value
+        value = padded(value, len(dims))
+        for n, m in zip(value.dims, dims, strict=True):
+            if n not in {"1", m}:
+                self.stop_if(f"{n} != 1 and {n} != {m}", SHAPE)
+        return value
 
     def copy_into(self, target: ArrayValue, source: Value) -> None:
         """Write that a value is copied into an array, converted and broadcast."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from treadle.kernels import TABLE, Given, Length, Site, Status, kernel
 from treadle.kernels.blocks import cleared
 from treadle.kernels.language import (
+    INDEX,
     OK,
     Matrix,
     Number,
@@ -22,7 +23,7 @@ from treadle.kernels.language import (
     uint8,
     uint64,
 )
-from treadle.tensor.indexing.nonzero import Nonzero
+from treadle.tensor.indexing.nonzero import CheckMask, Nonzero
 from treadle.tensor.indexing.searching import BinCount, RowOrder, SearchSorted
 from treadle.tensor.lower_kernels.lines import product
 
@@ -384,3 +385,13 @@ def lower_row_order(op: RowOrder, node: TensorNode, site: Site) -> None:
     x = ordered(site.array(node.inputs[0]))
     out = site.output(node.outputs[0], x.shape[:1]).pointer
     site.run(row_order, x, out, site.room("int64", x.shape[0]))
+
+
+@TABLE.register(CheckMask)
+def lower_check_mask(op: CheckMask, node: TensorNode, site: Site) -> None:
+    """Check the lengths of the last dimensions, and make a view."""
+    mask, *wanted = node.inputs
+    lengths, _ = site.layout(mask)
+    for n, m in zip(lengths[len(lengths) - len(wanted) :], wanted, strict=True):
+        site.same(n, site.integer(m), INDEX)
+    site.view(node.outputs[0], mask, range(mask.type.ndim))

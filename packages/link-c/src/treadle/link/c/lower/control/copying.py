@@ -1,8 +1,8 @@
-"""Copies and views."""
+"""Copies."""
 
 from __future__ import annotations
 
-from treadle.graph import DeepCopyOp, Op, ViewOp
+from treadle.graph import DeepCopyOp
 from treadle.link.c.conventions.dtypes import ctype
 from treadle.link.c.table import TABLE
 from treadle.link.c.text.unit import Unit
@@ -16,13 +16,3 @@ def deep_copy(op: DeepCopyOp, node: TensorNode, unit: Unit) -> None:
     source, o, size = unit.slot(x), unit.owns(node.outputs[0]), ctype(x).size
     copy = "tr_adopt" if unit.dying(x, node.inputs) else "tr_copy"
     unit.call(f"{copy}(v + {o}, v + {source}, {x.type.ndim}, {size}, tr_move{size})")
-
-
-@TABLE.register(ViewOp)
-def view(op: Op, node: TensorNode, unit: Unit) -> None:
-    """Write a view of the first input, with the same lengths, strides and memory."""
-    x = node.inputs[0]
-    source, o = unit.slot(x), unit.views(node.outputs[0], x)
-    unit.line(f"v[{o}].p = v[{source}].p;")
-    for d in range(x.type.ndim):
-        unit.line(f"v[{o}].n[{d}] = v[{source}].n[{d}]; v[{o}].s[{d}] = v[{source}].s[{d}];")

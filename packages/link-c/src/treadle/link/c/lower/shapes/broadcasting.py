@@ -1,25 +1,11 @@
-"""Alloc and SumTo."""
+"""SumTo."""
 
 from __future__ import annotations
 
-from treadle.link.c.conventions.dtypes import CTYPES, ctype
+from treadle.link.c.conventions.dtypes import CTYPES
 from treadle.link.c.table import TABLE
 from treadle.link.c.text.unit import Unit
-from treadle.tensor import Alloc, SumTo, TensorNode
-
-
-@TABLE.register(Alloc)
-def alloc(op: Alloc, node: TensorNode, unit: Unit) -> None:
-    """Write a new array and fill it with the value, broadcast."""
-    x, *lengths = node.inputs
-    size = ctype(x).size
-    source, o = unit.slot(x), unit.owns(node.outputs[0])
-    for d, n in enumerate(lengths):
-        unit.line(f"v[{o}].n[{d}] = {unit.integer(n)};")
-        unit.call(f"v[{o}].n[{d}] < 0 ? TR_LENGTH : 0")
-    rank = len(lengths)
-    unit.call(f"tr_alloc(v + {o}, {rank}, {size})")
-    unit.call(f"tr_transfer(v + {o}, {rank}, v + {source}, {x.type.ndim}, tr_move{size})")
+from treadle.tensor import SumTo, TensorNode
 
 
 @TABLE.register(SumTo)

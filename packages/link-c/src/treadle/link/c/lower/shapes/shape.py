@@ -1,29 +1,11 @@
-"""Shapes as values, and Reshape."""
+"""Reshape."""
 
 from __future__ import annotations
 
 from treadle.link.c.conventions.dtypes import ctype
 from treadle.link.c.table import TABLE
 from treadle.link.c.text.unit import Unit
-from treadle.tensor import Reshape, Shape, ShapeI, TensorNode
-
-
-@TABLE.register(Shape)
-def shape(op: Shape, node: TensorNode, unit: Unit) -> None:
-    """Write all lengths into a vector."""
-    x, o = unit.slot(node.inputs[0]), unit.owns(node.outputs[0])
-    rank = node.inputs[0].type.ndim
-    unit.line(f"v[{o}].n[0] = {rank};")
-    unit.call(f"tr_alloc(v + {o}, 1, 8)")
-    unit.line(f"for (int d = 0; d < {rank}; d++) ((int64_t *)v[{o}].p)[d] = v[{x}].n[d];")
-
-
-@TABLE.register(ShapeI)
-def shape_i(op: ShapeI, node: TensorNode, unit: Unit) -> None:
-    """Write one length."""
-    x, o = unit.slot(node.inputs[0]), unit.owns(node.outputs[0])
-    unit.call(f"tr_alloc(v + {o}, 0, 8)")
-    unit.line(f"*(int64_t *)v[{o}].p = v[{x}].n[{op.axis}];")
+from treadle.tensor import Reshape, TensorNode
 
 
 @TABLE.register(Reshape)

@@ -1,8 +1,8 @@
-"""Copies and views."""
+"""Copies."""
 
 from __future__ import annotations
 
-from treadle.graph import DeepCopyOp, ViewOp
+from treadle.graph import DeepCopyOp
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.text.values import ScalarValue
 from treadle.link.numba.text.writer import GraphWriter
@@ -17,9 +17,3 @@ def lower_deep_copy(op: DeepCopyOp, node: TensorNode, writer: GraphWriter) -> No
         writer.bind(node.outputs[0], value)
         return
     writer.copy_into(writer.new_output(node.outputs[0], value.dims), value)
-
-
-@TABLE.register(ViewOp)
-def lower_view(op: ViewOp, node: TensorNode, writer: GraphWriter) -> None:
-    """Bind the value to the output."""
-    writer.bind(node.outputs[0], writer.value(node.inputs[0]))

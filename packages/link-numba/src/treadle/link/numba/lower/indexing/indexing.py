@@ -6,14 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from treadle.link.numba.dtypes import Storage
-from treadle.link.numba.lower.shapes.broadcasting import padded
-from treadle.link.numba.status import INDEX, SHAPE, VALUE
+from treadle.link.numba.status import INDEX, VALUE
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.text.library import LIBRARY
 from treadle.link.numba.text.loops import Array, lengths, nest
 from treadle.link.numba.text.reducing import combined
 from treadle.link.numba.text.unit import Unit, indented, make_kernel
-from treadle.link.numba.text.values import ArrayValue, ScalarValue, Value, is_literal
+from treadle.link.numba.text.values import ArrayValue, ScalarValue, Value, is_literal, padded
 from treadle.link.numba.text.writer import GraphWriter
 from treadle.tensor import (
     AdvancedIncSubtensor,
@@ -175,20 +174,9 @@ def lower_inc_subtensor(op: IncSubtensor, node: TensorNode, writer: GraphWriter)
         new = writer.let(_changed(op, storage, f"({storage.loaded(cell)})", writer.scalar(y)), code=storage.code)
         writer.add(f"{cell} = {storage.stored(new)}")
         return
-    source = _fitted(writer, values, part.dims)
+    source = writer.fitted(values, part.dims)
     body = [f"o_x = {_changed(op, storage, 'o_x', 'x_x')}"]
     writer.run_elementwise("set" if op.set else "inc", [("x", source)], [("o", part)], body, reads_outputs=not op.set)
-
-
-def _fitted(writer: GraphWriter, values: Value, dims: Sequence[str]) -> Value:
-    """Return values padded to a rank; the program stops if they do not broadcast to the lengths."""
-    if isinstance(values, ScalarValue):
-        return values
-    values = padded(values, len(dims))
-    for n, m in zip(values.dims, dims, strict=True):
-        if n not in {"1", m}:
-            writer.stop_if(f"{n} != 1 and {n} != {m}", SHAPE)
-    return values
 
 
 def picking(
@@ -314,7 +302,7 @@ def lower_advanced_inc_subtensor(op: AdvancedIncSubtensor, node: TensorNode, wri
     part, arrays = basic_part(writer, copy, op.entries, iter(parts))
     picked = _Picked(writer, part, op.entries, arrays)
     storage = part.storage
-    values = _fitted(writer, values, picked.dims) if picked.dims else values
+    values = writer.fitted(values, picked.dims) if picked.dims else values
     new = "y_x" if isinstance(values, ScalarValue) else storage.loaded("y[y_q]")
     body = [f"new = {new}", "x[x_q] = " + storage.stored(_changed(op, storage, f"({storage.loaded('x[x_q]')})", "new"))]
     picked.run(writer, part, body, values)

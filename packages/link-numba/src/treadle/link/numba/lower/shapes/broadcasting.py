@@ -1,44 +1,13 @@
-"""Alloc, and SumTo, its transpose."""
+"""SumTo."""
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 from treadle.link.numba.lower.reductions.reduction import accumulate, bind_result, cleared
 from treadle.link.numba.status import SHAPE
 from treadle.link.numba.table import TABLE
-from treadle.link.numba.text.values import ArrayValue, ScalarValue, is_literal
+from treadle.link.numba.text.values import ScalarValue
 from treadle.link.numba.text.writer import GraphWriter
-from treadle.tensor import Alloc, SumTo, TensorNode
-
-
-@TABLE.register(Alloc)
-def lower_alloc(op: Alloc, node: TensorNode, writer: GraphWriter) -> None:
-    """Fill a new array with a value that broadcasts to it."""
-    x, *lengths = node.inputs
-    (out,) = node.outputs
-    value = writer.value(x)
-    dims = [writer.let(writer.scalar(n, "int64"), "n") for n in lengths]
-    for n in dims:
-        if not is_literal(n):
-            writer.stop_if(f"{n} < 0", SHAPE)
-    if not dims:
-        if isinstance(value, ScalarValue):
-            writer.bind(out, value)
-        return
-    if isinstance(value, ArrayValue):
-        value = padded(value, len(dims))
-        for n, m in zip(value.dims, dims, strict=True):
-            if n not in {"1", m}:
-                writer.stop_if(f"{n} != 1 and {n} != {m}", SHAPE)
-    result = writer.new_output(out, dims)
-    writer.copy_into(result, value)
-
-
-def padded(value: ArrayValue, ndim: int) -> ArrayValue:
-    """Return an array with dimensions of length 1 put in front."""
-    extra = ndim - value.ndim
-    return replace(value, dims=("1",) * extra + value.dims, strides=("0",) * extra + value.strides, packed=False)
+from treadle.tensor import SumTo, TensorNode
 
 
 @TABLE.register(SumTo)

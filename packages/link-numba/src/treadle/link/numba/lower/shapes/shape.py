@@ -1,4 +1,4 @@
-"""Shape, ShapeI and Reshape."""
+"""Reshape."""
 
 from __future__ import annotations
 
@@ -9,23 +9,7 @@ from treadle.link.numba.status import SHAPE
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.text.values import ArrayValue, ScalarValue, is_literal, product
 from treadle.link.numba.text.writer import GraphWriter
-from treadle.tensor import Reshape, Shape, ShapeI, TensorNode
-
-
-@TABLE.register(Shape)
-def lower_shape(op: Shape, node: TensorNode, writer: GraphWriter) -> None:
-    """Write the lengths into a vector."""
-    value = writer.value(node.inputs[0])
-    dims = () if isinstance(value, ScalarValue) else value.dims
-    result = writer.new_output(node.outputs[0], [str(len(dims))])
-    writer.add(*(f"as_i8({result.address})[{d}] = {n}" for d, n in enumerate(dims)))
-
-
-@TABLE.register(ShapeI)
-def lower_shape_i(op: ShapeI, node: TensorNode, writer: GraphWriter) -> None:
-    """Read one length."""
-    n = writer.array(node.inputs[0]).dims[op.axis]
-    writer.bind(node.outputs[0], ScalarValue(n, writer.storage(node.outputs[0])))
+from treadle.tensor import Reshape, TensorNode
 
 
 @TABLE.register(Reshape)

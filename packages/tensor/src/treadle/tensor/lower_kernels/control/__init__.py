@@ -1,0 +1,1 @@
+"""Rules of copies and assertions, a module for each family."""

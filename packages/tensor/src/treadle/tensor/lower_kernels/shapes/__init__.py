@@ -1,0 +1,1 @@
+"""Rules of views and lengths, a module for each family."""
