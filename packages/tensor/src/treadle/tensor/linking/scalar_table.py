@@ -154,7 +154,7 @@ class ScalarTable(Generic[E]):
         return list(self._entries.get(name, {}).values())
 
 
-# Kernels that compute scalar ops on all compiling backends.
-SCALAR_KERNELS: ScalarTable[Kernel] = ScalarTable("kernels", "treadle.tensor.lower_kernels")
+# Kernels that compute scalar ops on all compiling backends, and expressions that these have alike.
+SCALAR_KERNELS: ScalarTable[Kernel | str] = ScalarTable("kernels", "treadle.tensor.lower_kernels")
 # Kernels (n, x, o) that compute scalar ops of one operand for many numbers at once, quicker than one by one.
 BLOCK_KERNELS: ScalarTable[Kernel] = ScalarTable("kernels", "treadle.tensor.lower_kernels")

@@ -1,4 +1,7 @@
-"""C texts of scalar ops: expressions that compilers vectorize, and functions of the C library."""
+"""C texts of scalar ops: expressions that compilers vectorize, and functions of the C library.
+
+Operators that Numba's text has alike are `treadle.tensor.lower_kernels.elementwise.operators`.
+"""
 
 from __future__ import annotations
 
@@ -7,35 +10,17 @@ from treadle.link.c.text.scalars import SCALARS
 from treadle.tensor import CASTS
 
 for _name, _texts in {
-    "add": {"fiu": "{0} + {1}", "b": "{0} || {1}"},
-    "sub": {"fiu": "{0} - {1}"},
-    "mul": {"fiu": "{0} * {1}", "b": "{0} && {1}"},
-    "true_div": {"f": "{0} / {1}"},
+    "add": {"b": "{0} || {1}"},
+    "mul": {"b": "{0} && {1}"},
     "floor_div": {"fiu": "tr_floor_div_{t}({0}, {1})"},
     "mod": {"fiu": "tr_mod_{t}({0}, {1})"},
-    "neg": {"fiu": "-{0}"},
     "sign": {"f": "{0} > 0 ? 1 : {0} < 0 ? -1 : {0} == 0 ? 0 : {0}", "i": "({0} > 0) - ({0} < 0)", "u": "{0} > 0"},
     "abs": {"f": "fabs{s}({0})", "i": "{0} < 0 ? -{0} : {0}", "ub": "{0}"},
     "maximum": {"f": "({0} > {1} || {0} != {0}) ? {0} : {1}", "iub": "{0} > {1} ? {0} : {1}"},
     "minimum": {"f": "({0} < {1} || {0} != {0}) ? {0} : {1}", "iub": "{0} < {1} ? {0} : {1}"},
-    "identity": {"fiub": "{0}"},
-    "second": {"fiub": "{1}"},
     "switch": {"fiub": "{0} ? {1} : {2}"},
-    "real": {"fiub": "{0}"},
     "imag": {"fiub": "0"},
-    "conj": {"fiu": "{0}"},
-    # Comparisons; those of int64 with uint64 are written in `treadle.link.c.text.expression`.
-    "eq": {"fiub": "{0} == {1}"},
-    "neq": {"fiub": "{0} != {1}"},
-    "lt": {"fiub": "{0} < {1}"},
-    "le": {"fiub": "{0} <= {1}"},
-    "gt": {"fiub": "{0} > {1}"},
-    "ge": {"fiub": "{0} >= {1}"},
-    # Logic.
-    "and": {"iub": "{0} & {1}"},
-    "or": {"iub": "{0} | {1}"},
-    "xor": {"iub": "{0} ^ {1}"},
-    "invert": {"iu": "~{0}", "b": "!{0}"},
+    "invert": {"b": "!{0}"},
     "left_shift": {"iu": "tr_shl_{t}({0}, {1})"},
     "right_shift": {"iu": "tr_shr_{t}({0}, {1})"},
     # Rounding.
@@ -86,18 +71,12 @@ for _name in KERNEL_BLOCKS:
 
 # Complex numbers: C's functions, where NumPy calls them too.
 for _name, _text in {
-    "add": "{0} + {1}",
-    "sub": "{0} - {1}",
     "mul": "tr_mul_{t}({0}, {1})",
     "neg": "tr_neg_{t}({0})",
     "abs": "tr_size_{t}({0})",
-    "identity": "{0}",
-    "second": "{1}",
     "real": "__builtin_creal{s}({0})",
     "imag": "__builtin_cimag{s}({0})",
     "conj": "__builtin_conj{s}({0})",
-    "eq": "{0} == {1}",
-    "neq": "{0} != {1}",
     "exp2": "__builtin_cexp{s}(tr_scaled_{t}({0}, M_LN2))",
     "log2": "tr_scaled_{t}(__builtin_clog{s}({0}), M_LOG2E)",
     "log10": "tr_scaled_{t}(__builtin_clog{s}({0}), M_LOG10E)",

@@ -1,4 +1,7 @@
-"""Numba texts of scalar ops: Python expressions, with functions of `treadle.link.numba.text.library`."""
+"""Numba texts of scalar ops: Python expressions, with functions of `treadle.link.numba.text.library`.
+
+Operators that C has alike are `treadle.tensor.lower_kernels.elementwise.operators`.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,10 @@ from treadle.link.numba.scalars import SCALARS
 from treadle.tensor import CASTS
 
 for _name, _texts in {
-    "add": {"fiu": "{0} + {1}", "b": "{0} | {1}"},
-    "sub": {"fiu": "{0} - {1}"},
-    "mul": {"fiu": "{0} * {1}", "b": "{0} & {1}"},
-    "true_div": {"f": "{0} / {1}"},
+    "add": {"b": "{0} | {1}"},
+    "mul": {"b": "{0} & {1}"},
     "floor_div": {"iu": "floor_div_{t}({0}, {1})"},
     "mod": {"iu": "mod_{t}({0}, {1})"},
-    "neg": {"fiu": "-{0}"},
     "sign": {
         "f": "pick({0} > 0, {t}(1), pick({0} < 0, {t}(-1), pick({0} == 0, {t}(0), {0})))",
         "iu": "i8({0} > 0) - i8({0} < 0)",
@@ -30,24 +30,9 @@ for _name, _texts in {
         "iu": "pick({0} < {1}, {0}, {1})",
         "b": "{0} & {1}",
     },
-    "identity": {"fiub": "{0}"},
-    "second": {"fiub": "{1}"},
     "switch": {"fiub": "pick({0}, {1}, {2})"},
-    "real": {"fiub": "{0}"},
     "imag": {"fiu": "{t}(0)", "b": "False"},
-    "conj": {"fiu": "{0}"},
-    # Comparisons.
-    "eq": {"fiub": "{0} == {1}"},
-    "neq": {"fiub": "{0} != {1}"},
-    "lt": {"fiub": "{0} < {1}"},
-    "le": {"fiub": "{0} <= {1}"},
-    "gt": {"fiub": "{0} > {1}"},
-    "ge": {"fiub": "{0} >= {1}"},
-    # Logic.
-    "and": {"iub": "{0} & {1}"},
-    "or": {"iub": "{0} | {1}"},
-    "xor": {"iub": "{0} ^ {1}"},
-    "invert": {"iu": "~{0}", "b": "{0} == 0"},
+    "invert": {"b": "{0} == 0"},
     "left_shift": {"iu": "left_shift_{t}({0}, {1})"},
     "right_shift": {"iu": "right_shift_{t}({0}, {1})"},
     # Rounding.
@@ -87,19 +72,13 @@ for _name in ("sin", "cos", "tan", "sinh", "cosh", "tanh"):
 
 # Complex numbers: libm's functions, as in NumPy.
 for _name, _text in {
-    "add": "{0} + {1}",
-    "sub": "{0} - {1}",
     "mul": "{0} * {1}",
     "neg": "-{0}",
     "abs": "size_{t}({0})",
-    "identity": "{0}",
-    "second": "{1}",
     "switch": "pick({0}, {1}, {2})",
     "real": "re_{t}({0})",
     "imag": "im_{t}({0})",
     "conj": "conj_{t}({0})",
-    "eq": "{0} == {1}",
-    "neq": "{0} != {1}",
     "exp2": f"{{t}}(libmc_exp(c16({{0}} * {math.log(2)!r})))",
     "log2": f"{{t}}(libmc_log(c16({{0}}))) * {1 / math.log(2)!r}",
     "log10": f"{{t}}(libmc_log(c16({{0}}))) * {1 / math.log(10)!r}",
