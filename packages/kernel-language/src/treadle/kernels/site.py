@@ -141,6 +141,10 @@ class Site(ABC):
         """Make a result a view of an operand, whose first element lies behind the operand's by `shift` (a step)."""
 
     @abstractmethod
+    def copy(self, out: Variable, x: Variable) -> None:
+        """Make a result a copy of an operand in C order, or give it memory of the operand that nothing needs after."""
+
+    @abstractmethod
     def choose(self, condition: Comparison, first: Length, second: Length) -> Length:
         """Return the first integer where a condition holds, else the second."""
 

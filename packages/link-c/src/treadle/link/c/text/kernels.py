@@ -107,6 +107,12 @@ class CSite(Site):
                 n, s = str(axis[0]), f"{axis[0]} > 1 ? {axis[1]} : 0"
             self.unit.line(f"v[{o}].n[{at}] = {n}; v[{o}].s[{at}] = {s};")
 
+    def copy(self, out: Variable, x: Variable) -> None:
+        """Copy an operand, or hand over its block."""
+        source, o, kind = self.unit.slot(x), self.unit.owns(out), ctype(x)  # type: ignore[arg-type]  # a tensor
+        copy = "tr_adopt" if self.unit.dying(x, self.node.inputs) else "tr_copy"
+        self.unit.call(f"{copy}(v + {o}, v + {source}, {x.type.ndim}, {kind.size}, tr_move{kind.size})")  # type: ignore[attr-defined]
+
     def choose(self, condition: Comparison, first: Length, second: Length) -> Length:
         """Return one of two integers."""
         return self._named(f"{condition.text} ? {first} : {second}")

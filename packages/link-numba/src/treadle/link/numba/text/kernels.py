@@ -147,6 +147,14 @@ class NumbaSite(Site):
         certain = value.certain and shift is None
         writer.bind(out, replace(value, address=address, dims=dims, strides=strides, packed=is_packed, certain=certain))
 
+    def copy(self, out: Variable, x: Variable) -> None:
+        """Copy an array; a number needs no copy."""
+        value = self.writer.value(x)
+        if isinstance(value, ScalarValue):
+            self.writer.bind(out, value)
+        else:
+            self.writer.copy_into(self.writer.new_output(out, value.dims), value)
+
     def choose(self, condition: Comparison, first: Length, second: Length) -> Length:
         """Return one of two integers."""
         return Length(self.writer.let(f"{first} if {condition.text} else {second}", "n"))

@@ -1,14 +1,20 @@
-"""Views of whole arrays."""
+"""Copies and views of whole arrays."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.graph import ViewOp
+from treadle.graph import DeepCopyOp, ViewOp
 from treadle.kernels import TABLE, Site
 
 if TYPE_CHECKING:
     from treadle.tensor.variables.variable import TensorNode
+
+
+@TABLE.register(DeepCopyOp)
+def lower_deep_copy(op: DeepCopyOp, node: TensorNode, site: Site) -> None:
+    """Copy the array."""
+    site.copy(node.outputs[0], node.inputs[0])
 
 
 @TABLE.register(ViewOp)
