@@ -26,7 +26,6 @@ from treadle.link.numba.routines import calls, eights, lanes, memory
 from treadle.link.numba.routines.externals import EXTERNALS
 from treadle.link.numba.routines.lapack import ROUTINES
 from treadle.link.numba.routines.numpy_sorts import SORTS
-from treadle.link.numba.routines.selection import picked
 from treadle.link.numba.routines.special import SPECIAL
 from treadle.link.numba.routines.vector_math import VECTOR_MATH
 
@@ -184,6 +183,14 @@ def _instruction(name: str, nin: int = 1) -> Intrinsic:
         return builder.call(function, args)
 
     return _primitive(write, None, *[None] * nin)
+
+
+def _picked(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+    """Select one of two values, without a jump: LLVM makes one of a selection that it thinks can be foreseen."""
+    chosen = builder.select(*args)
+    if isinstance(chosen, ir.Instruction):
+        chosen.set_metadata("unpredictable", builder.module.add_metadata([]))
+    return chosen
 
 
 def _libm(name: str, code: str) -> Intrinsic:
@@ -495,7 +502,7 @@ _SINGLE: dict[str, Callable[[], Intrinsic | float]] = {
     "this_thread": lambda: _primitive(_this_thread, types.int64, types.int64),
     "seconds": lambda: _primitive(_seconds, types.float64, types.int64),
     "python_ends": lambda: _primitive(_python_ends, types.int64, types.int64),
-    "pick": lambda: _primitive(picked, None, types.boolean, None, None),
+    "pick": lambda: _primitive(_picked, None, types.boolean, None, None),
     # Multiply or divide a complex number by a complex number, or by a real one of the same precision.
     "times": lambda: _typed(lambda context, a, b: (a(a, b), _complex_times), 2),
     "over": lambda: _typed(lambda context, a, b: (a(a, b), _complex_over), 2),

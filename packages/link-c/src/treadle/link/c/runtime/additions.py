@@ -27,7 +27,6 @@ class Helpers:
     def __init__(self) -> None:
         self.texts: dict[str, str] = {}
         self.families: dict[str, Callable[..., str]] = {}
-        self._finders: list[Callable[[str], Callable[..., str] | None]] = []
 
     def add(self, texts: Mapping[str, str], families: Mapping[str, Callable[..., str]]) -> None:
         """Add helpers.
@@ -40,15 +39,6 @@ class Helpers:
         self.refuse_names_of((*texts, *families))
         self.texts.update(texts)
         self.families.update(families)
-
-    def add_finder(self, find: Callable[[str], Callable[..., str] | None]) -> None:
-        """Add a function from stems to what makes their texts, or None: for families that others may add to."""
-        self._finders.append(find)
-
-    def maker(self, stem: str) -> Callable[..., str] | None:
-        """Return the function from C types to the text of a family; None if there is none."""
-        own = self.families.get(stem)
-        return own or next((make for find in self._finders if (make := find(stem)) is not None), None)
 
     def refuse_names_of(self, names: Iterable[str]) -> None:
         """Refuse helpers, by the names that each defines, if one of the names is here already.

@@ -100,7 +100,7 @@ class Library:
             if stem.startswith("tr_special_"):
                 make = partial(special_function, stem.removeprefix("tr_special_"))
             elif make is None:
-                make = HELPERS.maker(stem)
+                make = HELPERS.families.get(stem)
             if make is None or not types:
                 return None
             self._texts[own] = self._texts[name] = own, make(*types)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from treadle.link.c.runtime.vectors import VECTOR_FUNCTIONS
+
 HEADERS = """\
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -26,51 +28,19 @@ _TYPES = (
     )
     + "typedef __SIZE_TYPE__ size_t;\ntypedef __PTRDIFF_TYPE__ ptrdiff_t;\n"
 )
-_ONE = [
-    "acos",
-    "acosh",
-    "asin",
-    "asinh",
-    "atan",
-    "atanh",
-    "cbrt",
-    "ceil",
-    "cos",
-    "cosh",
-    "erf",
-    "erfc",
-    "exp",
-    "exp2",
-    "expm1",
-    "fabs",
-    "floor",
-    "j0",
-    "j1",
-    "lgamma",
-    "log",
-    "log10",
-    "log1p",
-    "log2",
-    "logb",
-    "nearbyint",
-    "rint",
-    "round",
-    "sin",
-    "sinh",
-    "sqrt",
-    "tan",
-    "tanh",
-    "tgamma",
-    "trunc",
-    "y0",
-    "y1",
-]
-_TWO = ["atan2", "copysign", "fdim", "fmax", "fmin", "fmod", "hypot", "nextafter", "pow", "remainder"]
+# Functions on numbers, by the number of operands; those that there may be vectors of are listed there.
+_ALSO = {
+    "ceil": 1, "fabs": 1, "floor": 1, "j0": 1, "j1": 1, "lgamma": 1, "logb": 1, "nearbyint": 1, "rint": 1, "round": 1,
+    "sqrt": 1, "tgamma": 1, "trunc": 1, "y0": 1, "y1": 1, "copysign": 2, "fdim": 2, "fmax": 2, "fmin": 2, "fmod": 2,
+    "nextafter": 2, "remainder": 2, "fma": 3,
+}  # fmt: skip
 _NUMBERS = (("double", ""), ("float", "f"))
 _FUNCTIONS = {
-    **{f"{f}{suffix}": f"{t} {f}{suffix}({t});" for f in _ONE for t, suffix in _NUMBERS},
-    **{f"{f}{suffix}": f"{t} {f}{suffix}({t}, {t});" for f in _TWO for t, suffix in _NUMBERS},
-    **{f"fma{suffix}": f"{t} fma{suffix}({t}, {t}, {t});" for t, suffix in _NUMBERS},
+    **{
+        f"{name}{suffix}": f"{t} {name}{suffix}({', '.join([t] * count)});"
+        for name, count in {**VECTOR_FUNCTIONS, **_ALSO}.items()
+        for t, suffix in _NUMBERS
+    },
     **{f"ldexp{suffix}": f"{t} ldexp{suffix}({t}, int);" for t, suffix in _NUMBERS},
     **{f"frexp{suffix}": f"{t} frexp{suffix}({t}, int *);" for t, suffix in _NUMBERS},
     "abs": "int abs(int);",

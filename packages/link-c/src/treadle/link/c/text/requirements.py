@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +10,7 @@ from types import MappingProxyType
 from treadle.graph import DuplicateRegistrationError
 from treadle.link.c.capsules import CPointer
 from treadle.link.c.errors import CFunctionError
+from treadle.link.c.loading import content_digest
 from treadle.link.c.runtime.user import ARRAY
 from treadle.link.c.text.division import MACRO
 
@@ -218,19 +218,14 @@ class Requirements:
 
     def user_headers(self) -> dict[str, str]:
         """Return the paths of the user's headers that are included, each with a digest of its content."""
-        digests = {}
-        for header in self._headers:
-            for folder in self._folders:
-                file = folder / header.strip('<>"')
-                if file.is_file():
-                    digests[str(file)] = hashlib.blake2b(file.read_bytes(), digest_size=16).hexdigest()
-                    break
-        return digests
+        return {str(file): content_digest(file) for header in self._headers if (file := self._own(header))}
 
     def _stamp(self, header: str) -> str:
         """Return a comment with a digest of a user's header, so that a change of the header changes the text."""
-        for folder in self._folders:
-            file = folder / header.strip('<>"')
-            if file.is_file():
-                return f" /* {hashlib.blake2b(file.read_bytes(), digest_size=16).hexdigest()} */"
-        return ""
+        file = self._own(header)
+        return "" if file is None else f" /* {content_digest(file)} */"
+
+    def _own(self, header: str) -> Path | None:
+        """Return the file of a header in a user's folder; None for other headers."""
+        files = (folder / header.strip('<>"') for folder in self._folders)
+        return next((file for file in files if file.is_file()), None)
