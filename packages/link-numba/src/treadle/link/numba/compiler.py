@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 CAPACITY = 4096
 # The modules that machine code depends on besides its text.
 _OWN = (
-    "primitives.py", "routines/calls.py", "routines/memory.py", "compiler.py", "text/emission.py",
-    "text/lifetimes.py", "text/translation.py",
+    "primitives.py", "routines/calls.py", "routines/eights.py", "routines/lanes.py", "routines/memory.py",
+    "routines/symbols.py", "compiler.py", "text/emission.py", "text/lifetimes.py", "text/translation.py",
 )  # fmt: skip
 
 

@@ -152,10 +152,8 @@ def _install_routines(source: str) -> None:
     from treadle.link.numba.routines.numpy_sorts import SORTS
     from treadle.link.numba.routines.special import SPECIAL
 
-    EXTERNALS.install(source)
-    SPECIAL.install(source)
-    ROUTINES.install(source)
-    SORTS.install(source)
+    for symbols in (EXTERNALS, SPECIAL, ROUTINES, SORTS):
+        symbols.install(source)
 
 
 def table_of(constants: Sequence[Constant | Address], source: str) -> tuple[NDArray[np.int64], list[np.ndarray]]:

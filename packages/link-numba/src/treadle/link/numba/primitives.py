@@ -23,7 +23,7 @@ from numba.np.arrayobj import populate_array
 
 from treadle.config import new_lock
 from treadle.link.numba.routines import calls, eights, lanes, memory
-from treadle.link.numba.routines.externals import EXTERNALS
+from treadle.link.numba.routines.externals import EXTERNALS, is_family
 from treadle.link.numba.routines.lapack import ROUTINES
 from treadle.link.numba.routines.numpy_sorts import SORTS
 from treadle.link.numba.routines.special import SPECIAL
@@ -220,7 +220,7 @@ def _libm(name: str, code: str) -> Intrinsic:
 
 def _special(name: str, code: str) -> Intrinsic:
     """A compiled function of SciPy, by its symbol: see `treadle.link.numba.routines.special`."""
-    symbol, used, nin = SPECIAL.find(name, code)
+    symbol, (used, nin) = SPECIAL.find(name, code)
     kind, computed = TYPES[code], TYPES[used]
 
     def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
@@ -392,7 +392,7 @@ def _routine(library: str, name: str) -> Intrinsic:
 
 def _numpy_sort(short: str) -> Intrinsic:
     """NumPy's function that sorts the numbers at a pointer; other than 0 where it cannot be called."""
-    symbol, short_int = SORTS.find(short), ir.IntType(32)
+    (symbol, _), short_int = SORTS.find(short), ir.IntType(32)
     kind = types.CPointer(TYPES[f"u{int(short[1:]) // 8}"])
 
     def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
@@ -540,7 +540,7 @@ class Primitives:
         if name in _SINGLE or name in TYPES:
             return _SINGLE[name]() if name in _SINGLE else TYPES[name]
         stem, _, rest = name.partition("_")
-        if rest and EXTERNALS.has_family(stem):
+        if rest and is_family(stem):
             return _external(stem, rest)
         if stem not in _FAMILIES or not rest:
             return None

@@ -1,4 +1,4 @@
-"""Compiled functions that other packages bring: called by name, so that machine code holds no address.
+"""Compiled functions that other packages bring.
 
 A package publishes a family of them by the entry point ``treadle.externals.numba``: its name is what calls begin with,
 as in ``funcified_0f3a(x, y)``; it stands for a function from the rest of the name to an `External`.
@@ -6,13 +6,11 @@ as in ``funcified_0f3a(x, y)``; it stands for a function from the rest of the na
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
-import llvmlite.binding as llvm
-
-from treadle.config import discover, new_lock
+from treadle.config import discover
 from treadle.link.numba.routines.objects import WATCH
+from treadle.link.numba.routines.symbols import Symbols
 
 GROUP = "treadle.externals.numba"
 # Words of a program's table before its constants: what calls need, the address of the memory that loops
@@ -39,32 +37,14 @@ class External(NamedTuple):
     result: str
 
 
-class Externals:
-    """The functions by name, each looked up at its first use and registered with LLVM."""
-
-    def __init__(self) -> None:
-        self._lock = new_lock()
-        self._known: dict[tuple[str, str], External] = {}
-
-    def has_family(self, family: str) -> bool:
-        """Whether an installed package publishes a family."""
-        return family in discover(GROUP)
-
-    def find(self, family: str, name: str) -> tuple[str, External]:
-        """Return the symbol that stands for a function in machine code, and the function."""
-        symbol = f"treadle_{family}_{name}"
-        with self._lock:
-            if (family, name) not in self._known:
-                external: External = discover(GROUP)[family].load()(name)
-                llvm.add_symbol(symbol, external.address)
-                self._known[family, name] = external
-        return symbol, self._known[family, name]
-
-    def install(self, source: str) -> None:
-        """Register with LLVM the functions that a text calls, before machine code of that text is loaded."""
-        for family in discover(GROUP):
-            for name in re.findall(rf"\b{family}_(\w+)\(", source):
-                self.find(family, name)
+def is_family(name: str) -> bool:
+    """Whether an installed package publishes a family."""
+    return name in discover(GROUP)
 
 
-EXTERNALS = Externals()
+def _function(family: str, name: str) -> tuple[int, External]:
+    external: External = discover(GROUP)[family].load()(name)
+    return external.address, external
+
+
+EXTERNALS = Symbols("external", lambda: rf"\b({'|'.join(discover(GROUP)) or '(?!)'})_(\w+)\(", _function)
