@@ -24,8 +24,10 @@ static int k0(int64_t n, char *const *p, const int64_t *s) {
 static int64_t b0_0(tr_var *v, const uintptr_t *F) {
   int64_t r;
   /* node 1 */
-  v[3].p = v[1].p;
-  if ((r = tr_span(v + 3, 0, v + 1, 0, 4, INT64_C(0), INT64_C(0), INT64_C(-1)))) return r | INT64_C(1) << 8;
+  int64_t n1_0;
+  const int64_t k1_1 = tr_span(v[1].n[0], 0, INT64_C(0), INT64_C(0), INT64_C(-1), &n1_0);
+  v[3].p = v[1].p + (k1_1 * v[1].s[0]);
+  v[3].n[0] = n1_0; v[3].s[0] = n1_0 > 1 ? (v[1].s[0] * -1) : 0;
   (void)r; (void)F;
   return 0;
 }

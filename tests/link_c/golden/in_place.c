@@ -27,8 +27,10 @@ static int64_t run0(tr_var *v, const uintptr_t *F) {
   if ((r = tr_vectors(v, d0, 1, 1, d1, 0, k0))) return r | INT64_C(0) << 8;
   /* node 1 */
   if ((r = tr_adopt(v + 3, v + 2, 1, 8, tr_move8))) return r | INT64_C(1) << 8;
-  v[4].p = v[3].p;
-  if ((r = tr_span(v + 4, 0, v + 3, 0, 1, INT64_C(1), INT64_C(0), INT64_C(1)))) return r | INT64_C(1) << 8;
+  int64_t n1_0;
+  const int64_t k1_1 = tr_span(v[3].n[0], 1, INT64_C(1), INT64_C(0), INT64_C(1), &n1_0);
+  v[4].p = v[3].p + (k1_1 * v[3].s[0]);
+  v[4].n[0] = n1_0; v[4].s[0] = n1_0 > 1 ? v[3].s[0] : 0;
   if ((r = tr_transfer(v + 4, 1, v + 1, 0, tr_move8))) return r | INT64_C(1) << 8;
   tr_free(v + 2);
   tr_free(v + 4);

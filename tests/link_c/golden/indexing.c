@@ -9,8 +9,10 @@ static const tr_result_place d1[] = {{2, 2}};
 static int64_t run0(tr_var *v, const uintptr_t *F) {
   int64_t r;
   /* node 0 */
-  v[3].p = v[0].p;
-  if ((r = tr_span(v + 3, 0, v + 0, 1, 4, INT64_C(0), INT64_C(0), INT64_C(-2)))) return r | INT64_C(0) << 8;
+  int64_t n0_0;
+  const int64_t k0_1 = tr_span(v[0].n[1], 0, INT64_C(0), INT64_C(0), INT64_C(-2), &n0_0);
+  v[3].p = v[0].p + (k0_1 * v[0].s[1]);
+  v[3].n[0] = n0_0; v[3].s[0] = n0_0 > 1 ? (v[0].s[1] * -2) : 0;
   {
   int64_t xs[TR_ND], rs[TR_ND], n[TR_ND]; v[2].n[0] = v[1].n[0];
   v[2].n[1] = n[0] = v[3].n[0]; xs[0] = v[3].s[0];

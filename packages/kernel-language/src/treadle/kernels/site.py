@@ -37,6 +37,11 @@ class Length:
         """Return the text, in parentheses where operators around may bind closer."""
         return self.text
 
+    @property
+    def value(self) -> int | None:
+        """The integer, where it is a literal."""
+        return int(self.text) if self.text.lstrip("-").isdigit() else None
+
     def _with(self, operator: str, other: Length | int, left: bool = True) -> Length:
         a, b = (self, other) if left else (other, self)
         return Length(f"({a} {operator} {b})")
@@ -131,13 +136,7 @@ class Site(ABC):
         """Return the lengths of a variable of any rank, and its steps along them, in a unit of the backend's own."""
 
     @abstractmethod
-    def view(
-        self,
-        out: Variable,
-        x: Variable,
-        axes: Sequence[int | tuple[Length, Length] | None],
-        shift: Length | None = None,
-    ) -> None:
+    def view(self, out: Variable, x: Variable, axes: Sequence[Axis], shift: Length | None = None) -> None:
         """Make a result a view of an operand, whose first element lies behind the operand's by `shift` (a step)."""
 
     @abstractmethod
@@ -147,6 +146,17 @@ class Site(ABC):
     @abstractmethod
     def choose(self, condition: Comparison, first: Length, second: Length) -> Length:
         """Return the first integer where a condition holds, else the second."""
+
+    @abstractmethod
+    def position(self, at: Length, n: Length) -> Length:
+        """Return a position in a length, counted from the start as Python does, -1 if it is out of bounds."""
+
+    @abstractmethod
+    def span(self, n: Length, start: Length, stop: Length, step: Length, present: int) -> tuple[Length, Length]:
+        """Return the first position and the length of a slice of a length, which is below 0 where the step is 0.
+
+        `present` is 1 if there is a start, plus 2 if there is a stop.
+        """
 
     @abstractmethod
     def write_lengths(self, out: Variable, lengths: Sequence[Length]) -> None:

@@ -53,6 +53,7 @@ LAZY = {
     "library.statistics": "apply_over_axes average corrcoef cov mode trim_mean",
     "linking.array_functions": "ArrayFunctions",
     "linking.array_rules": "ArrayRules enter_array_rules",
+    "linking.basic_parts": "basic_part",
     "linking.device_linker": "DeviceLinker",
     "linking.devices": "Devices",
     "linking.generator_states": "expand_generators",

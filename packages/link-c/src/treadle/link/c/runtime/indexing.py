@@ -7,31 +7,28 @@ from string import Template
 from treadle.link.c.conventions.dtypes import CType
 
 INDEXING = {
-    # Positions count from the end if negative.
-    "tr_at": """\
-static int tr_at(tr_var *o, const tr_var *x, int d, int64_t i) {
-  if (i < 0) i += x->n[d];
-  if (i < 0 || i >= x->n[d]) return TR_INDEX;
-  o->p += i * x->s[d];
-  return 0;
+    # A position counted from the start; -1 if it is out of bounds.
+    "tr_position": """\
+static inline int64_t tr_position(int64_t i, int64_t n) {
+  if (i < 0) i += n;
+  return i < 0 || i >= n ? -1 : i;
 }
 """,
-    # A slice, clipped as in Python; given: bit 0 for a start, 1 for a stop.
+    # The first position and the length of a slice, clipped as in Python; given: bit 0 for a start, 1 for a stop. The
+    # length is -1 if the step is 0.
     "tr_span": """\
-static int tr_span(tr_var *o, int e, const tr_var *x, int d, int given, int64_t start, int64_t stop, int64_t step) {
-  const int64_t n = x->n[d], low = step < 0 ? -1 : 0, high = step < 0 ? n - 1 : n;
+static inline int64_t tr_span(int64_t n, int given, int64_t start, int64_t stop, int64_t step, int64_t *count) {
+  const int64_t low = step < 0 ? -1 : 0, high = step < 0 ? n - 1 : n;
   int64_t m;
-  if (step == 0) return TR_LENGTH;
+  if (step == 0) { *count = -1; return 0; }
   if (!(given & 1)) start = step < 0 ? high : low;
   else { if (start < 0) start += n; start = start < low ? low : start > high ? high : start; }
   if (!(given & 2)) stop = step < 0 ? low : high;
   else { if (stop < 0) stop += n; stop = stop < low ? low : stop > high ? high : stop; }
   if (step > 0) m = stop > start ? (int64_t)(((uint64_t)(stop - start) - 1) / (uint64_t)step) + 1 : 0;
   else m = start > stop ? (int64_t)(((uint64_t)(start - stop) - 1) / (0 - (uint64_t)step)) + 1 : 0;
-  if (m > 0) o->p += start * x->s[d];
-  o->n[e] = m;
-  o->s[e] = m <= 1 ? 0 : x->s[d] * step;
-  return 0;
+  *count = m;
+  return m > 0 ? start : 0;
 }
 """,
     # The place in memory that every tuple of positions picks, relative to the tensor's first element.

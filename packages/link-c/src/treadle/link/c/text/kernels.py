@@ -22,7 +22,7 @@ from treadle.link.c.runtime.kernels import KERNELS
 
 if TYPE_CHECKING:
     from treadle.graph import Apply, Variable
-    from treadle.kernels import External, Routine, Specialised
+    from treadle.kernels import Axis, External, Routine, Specialised
     from treadle.link.c.text.unit import Unit
 
 
@@ -86,18 +86,19 @@ class CSite(Site):
 
     def layout(self, x: Variable) -> tuple[Sequence[Length], Sequence[Length]]:
         """Return lengths, and steps in bytes."""
-        at, rank = self.unit.slot(x), x.type.ndim  # type: ignore[attr-defined]  # a tensor
+        return self.layout_at(self.unit.slot(x), x.type.ndim)  # type: ignore[attr-defined]  # a tensor
+
+    @staticmethod
+    def layout_at(at: int, rank: int) -> tuple[Sequence[Length], Sequence[Length]]:
+        """Return lengths and steps of the array at a position."""
         return [Length(f"v[{at}].n[{d}]") for d in range(rank)], [Length(f"v[{at}].s[{d}]") for d in range(rank)]
 
-    def view(
-        self,
-        out: Variable,
-        x: Variable,
-        axes: Sequence[int | tuple[Length, Length] | None],
-        shift: Length | None = None,
-    ) -> None:
+    def view(self, out: Variable, x: Variable, axes: Sequence[Axis], shift: Length | None = None) -> None:
         """Make a result a view of an operand."""
-        source, o = self.unit.slot(x), self.unit.views(out, x)
+        self.view_at(self.unit.views(out, x), self.unit.slot(x), axes, shift)
+
+    def view_at(self, o: int, source: int, axes: Sequence[Axis], shift: Length | None) -> None:
+        """Make the array at a position a view of another one."""
         self.unit.line(f"v[{o}].p = v[{source}].p{'' if shift is None else f' + {shift}'};")
         for at, axis in enumerate(axes):
             n, s = "1", "0"
@@ -116,6 +117,17 @@ class CSite(Site):
     def choose(self, condition: Comparison, first: Length, second: Length) -> Length:
         """Return one of two integers."""
         return self._named(f"{condition.text} ? {first} : {second}")
+
+    def position(self, at: Length, n: Length) -> Length:
+        """Return a position."""
+        return self._named(f"tr_position({at}, {n})")
+
+    def span(self, n: Length, start: Length, stop: Length, step: Length, present: int) -> tuple[Length, Length]:
+        """Return the first position and the length of a slice."""
+        count = Length(f"n{self.unit.number}_{self._count}")
+        self.unit.line(f"int64_t {count};")
+        bounds = (f"INT64_C({b})" if b.value is not None else str(b) for b in (start, stop, step))
+        return self._named(f"tr_span({n}, {present}, {', '.join(bounds)}, &{count})"), count
 
     def write_lengths(self, out: Variable, lengths: Sequence[Length]) -> None:
         """Make a result of integers."""

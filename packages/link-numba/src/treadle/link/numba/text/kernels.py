@@ -29,6 +29,7 @@ from treadle.link.numba.text.values import ArrayValue, ScalarValue, product
 
 if TYPE_CHECKING:
     from treadle.graph import Apply, Variable
+    from treadle.kernels import Axis
     from treadle.link.numba.text.writer import GraphWriter
 
 
@@ -113,24 +114,23 @@ class NumbaSite(Site):
             return [], []
         return [*map(Length, value.dims)], [*map(Length, value.strides)]
 
-    def view(
-        self,
-        out: Variable,
-        x: Variable,
-        axes: Sequence[int | tuple[Length, Length] | None],
-        shift: Length | None = None,
-    ) -> None:
+    def view(self, out: Variable, x: Variable, axes: Sequence[Axis], shift: Length | None = None) -> None:
         """Make a result a view of an operand; a number is no place in memory."""
         writer, value = self.writer, self.writer.value(x)
         if isinstance(value, ScalarValue):
             (writer.bind_number if axes else writer.bind)(out, value)
             return
-        address = value.address
+        part = self.part(value, axes, shift)
+        if axes:
+            writer.bind(out, replace(part, dims=writer.known_dims(out, part.dims)))
+        else:
+            writer.bind_scalar(out, part.storage.loaded(f"as_{part.storage.memory}({part.address})[0]"))
+
+    def part(self, value: ArrayValue, axes: Sequence[Axis], shift: Length | None) -> ArrayValue:
+        """Return a view of an array."""
+        writer, address = self.writer, value.address
         if shift is not None:
             address = writer.let(f"{address} + {value.storage.itemsize} * {shift}")
-        if not axes:
-            writer.bind_scalar(out, value.storage.loaded(f"as_{value.storage.memory}({address})[0]"))
-            return
         pairs = [
             ("1", "0")
             if axis is None
@@ -139,13 +139,13 @@ class NumbaSite(Site):
             else (str(axis[0]), writer.let(str(axis[1]), "s"))
             for axis in axes
         ]
-        dims, strides = writer.known_dims(out, [n for n, _ in pairs]), tuple(s for _, s in pairs)
+        dims, strides = tuple(n for n, _ in pairs), tuple(s for _, s in pairs)
         kept = [axis for axis in axes if axis is not None]
         is_packed = value.packed and shift is None and kept == sorted(d for d in kept if isinstance(d, int))
         if is_packed and kept != list(axes):
             strides = writer.packed_strides(dims)
         certain = value.certain and shift is None
-        writer.bind(out, replace(value, address=address, dims=dims, strides=strides, packed=is_packed, certain=certain))
+        return replace(value, address=address, dims=dims, strides=strides, packed=is_packed, certain=certain)
 
     def copy(self, out: Variable, x: Variable) -> None:
         """Copy an array; a number needs no copy."""
@@ -158,6 +158,16 @@ class NumbaSite(Site):
     def choose(self, condition: Comparison, first: Length, second: Length) -> Length:
         """Return one of two integers."""
         return Length(self.writer.let(f"{first} if {condition.text} else {second}", "n"))
+
+    def position(self, at: Length, n: Length) -> Length:
+        """Return a position."""
+        return Length(self.writer.let(f"position({at}, {n})", "r"))
+
+    def span(self, n: Length, start: Length, stop: Length, step: Length, present: int) -> tuple[Length, Length]:
+        """Return the first position and the length of a slice."""
+        first, count = self.writer.name("r"), self.writer.name("n")
+        self.writer.add(f"{first}, {count} = span({n}, {start}, {stop}, {step}, {present})")
+        return Length(first), Length(count)
 
     def write_lengths(self, out: Variable, lengths: Sequence[Length]) -> None:
         """Make a result of integers; a single one is no place in memory."""

@@ -1,4 +1,4 @@
-"""Indexing: views for positions and slices; gathering and scattering for arrays of positions."""
+"""Indexing: writing into views, gathering and scattering for arrays of positions."""
 
 from __future__ import annotations
 
@@ -6,30 +6,23 @@ from collections.abc import Iterator, Sequence
 
 from treadle.link.c.conventions.dtypes import CTYPES, ctype
 from treadle.link.c.table import TABLE
+from treadle.link.c.text.kernels import CSite
 from treadle.link.c.text.unit import Unit
 from treadle.tensor import (
     AdvancedIncSubtensor,
     AdvancedSubtensor,
-    At,
+    Entry,
     IncSubtensor,
     Positions,
     Span,
-    Subtensor,
     Symbolic,
     TensorNode,
     TensorVariable,
+    basic_part,
     gather_plan,
 )
 
 Split = tuple[list[TensorVariable], list[TensorVariable]]
-
-
-@TABLE.register(Subtensor)
-def subtensor(op: Subtensor, node: TensorNode, unit: Unit) -> None:
-    """Write the view."""
-    x, *parts = node.inputs
-    source, o = unit.slot(x), unit.views(node.outputs[0], x)
-    _view(unit, op.entries, source, o, iter(parts))
 
 
 @TABLE.register(IncSubtensor)
@@ -40,7 +33,7 @@ def inc_subtensor(op: IncSubtensor, node: TensorNode, unit: Unit) -> None:
     size = CTYPES[kind].size
     values, o, part = unit.slot(y), unit.owns(node.outputs[0]), unit.scratch()
     _write_target(node, unit, o)
-    _view(unit, op.entries, o, part, iter(parts))
+    _view(unit, node, op.entries, o, part, iter(parts))
     part_rank = sum(isinstance(e, Span) for e in op.entries)
     kernel = f"tr_move{size}" if op.set else f"tr_add_{CTYPES[kind].short}"
     unit.call(f"tr_transfer(v + {part}, {part_rank}, v + {values}, {y.type.ndim}, {kernel})")
@@ -55,26 +48,13 @@ def _write_target(node: TensorNode, unit: Unit, o: int) -> None:
     unit.call(f"{make}(v + {o}, v + {unit.slot(x)}, {x.type.ndim}, {size}, tr_move{size})")
 
 
-def _view(unit: Unit, entries: Sequence[object], x: int, o: int, parts: Iterator[TensorVariable]) -> None:
+def _view(
+    unit: Unit, node: TensorNode, entries: Sequence[Entry], x: int, o: int, bounds: Iterator[TensorVariable]
+) -> None:
     """Write the view that slices and positions pick, without the dimensions that arrays of positions index."""
-    unit.line(f"v[{o}].p = v[{x}].p;")
-    at = 0
-    for d, entry in enumerate(entries):
-        if isinstance(entry, At):
-            value = unit.integer(next(parts)) if isinstance(entry.value, Symbolic) else f"INT64_C({entry.value})"
-            unit.call(f"tr_at(v + {o}, v + {x}, {d}, {value})")
-        elif isinstance(entry, Span):
-            present, bounds = 0, []
-            for bit, (bound, default) in enumerate(((entry.start, 0), (entry.stop, 0), (entry.step, 1))):
-                present |= (bound is not None) << bit
-                if isinstance(bound, Symbolic):
-                    bounds.append(unit.integer(next(parts)))
-                else:
-                    bounds.append(f"INT64_C({default if bound is None else bound})")
-            unit.call(f"tr_span(v + {o}, {at}, v + {x}, {d}, {present}, {', '.join(bounds)})")
-            at += 1
-        elif isinstance(entry, Positions) and entry.length is not None:
-            unit.call(f"v[{x}].n[{d}] == INT64_C({entry.length}) ? 0 : TR_INDEX")
+    site = CSite(node, unit)
+    axes, shift = basic_part(site, site.layout_at(x, len(entries)), entries, bounds)
+    site.view_at(o, x, [axis for entry, axis in axes if not isinstance(entry, Positions)], shift)
 
 
 @TABLE.register(AdvancedSubtensor)
@@ -84,9 +64,9 @@ def advanced_subtensor(op: AdvancedSubtensor, node: TensorNode, unit: Unit) -> N
     o = unit.owns(node.outputs[0])
     arrays, bounds = _arrays(op.entries, parts)
     if len(arrays) == 1 and arrays[0].type.ndim == 1:
-        _take(unit, op.entries, x, arrays[0], bounds, node.outputs[0])
+        _take(unit, node, op.entries, arrays[0], bounds)
         return
-    _gather(unit, op.entries, unit.slot(x), parts, _Result(o, x.type.dtype, node.outputs[0].type.ndim), "")
+    _gather(unit, node, op.entries, unit.slot(x), parts, _Result(o, x.type.dtype, node.outputs[0].type.ndim), "")
 
 
 @TABLE.register(AdvancedIncSubtensor)
@@ -103,22 +83,22 @@ def advanced_inc_subtensor(op: AdvancedIncSubtensor, node: TensorNode, unit: Uni
     spread = unit.scratch()
     fill = f"tr_fill_to(v + {spread}, {rank}, v + {values}, {y.type.ndim}, {size}, tr_move{size})"
     kernel = f"tr_move{size}" if op.set else f"tr_add_{CTYPES[kind].short}"
-    _gather(unit, op.entries, o, parts, _Result(spread, kind, rank, fill), kernel)
+    _gather(unit, node, op.entries, o, parts, _Result(spread, kind, rank, fill), kernel)
 
 
 def _take(
     unit: Unit,
-    entries: Sequence[object],
-    x: TensorVariable,
+    node: TensorNode,
+    entries: Sequence[Entry],
     positions: TensorVariable,
     bounds: Sequence[TensorVariable],
-    out: TensorVariable,
 ) -> None:
     """Write a read with one vector of positions, and slices in other dimensions."""
+    x, out = node.inputs[0], node.outputs[0]
     source, picked, o, part = unit.slot(x), unit.slot(positions), unit.owns(out), unit.scratch()
     (d,) = (i for i, e in enumerate(entries) if isinstance(e, Positions))
     rank, size = out.type.ndim, CTYPES[x.type.dtype].size
-    _view(unit, entries, source, part, iter(bounds))
+    _view(unit, node, entries, source, part, iter(bounds))
     other_dims = [k for k in range(rank) if k != d]
     unit.line("{")
     unit.line(f"int64_t xs[TR_ND], rs[TR_ND], n[TR_ND]; v[{o}].n[{d}] = v[{picked}].n[0];")
@@ -147,7 +127,7 @@ class _Result:
         self.prepare = prepare
 
 
-def _arrays(entries: Sequence[object], parts: Sequence[TensorVariable]) -> Split:
+def _arrays(entries: Sequence[Entry], parts: Sequence[TensorVariable]) -> Split:
     """Split index inputs into arrays of positions and bounds of slices."""
     inputs = iter(parts)
     arrays: list[TensorVariable] = []
@@ -161,15 +141,21 @@ def _arrays(entries: Sequence[object], parts: Sequence[TensorVariable]) -> Split
 
 
 def _gather(
-    unit: Unit, entries: Sequence[object], x: int, parts: Sequence[TensorVariable], result: _Result, scatter: str
+    unit: Unit,
+    node: TensorNode,
+    entries: Sequence[Entry],
+    x: int,
+    parts: Sequence[TensorVariable],
+    result: _Result,
+    scatter: str,
 ) -> None:
     arrays, bounds = _arrays(entries, parts)
-    plan = gather_plan(entries, [a.type.ndim for a in arrays])  # type: ignore[arg-type]  # entries of an index op
+    plan = gather_plan(entries, [a.type.ndim for a in arrays])
     sliced = sum(isinstance(e, Span) for e in entries)
     size = CTYPES[result.dtype].size
     part, o = unit.scratch(), result.slot
     unit.ask_rank(result.rank)
-    _view(unit, entries, x, part, iter(bounds))
+    _view(unit, node, entries, x, part, iter(bounds))
     places = unit.table("int", [unit.slot(a) for a in arrays])
     ranks = unit.table("int", [a.type.ndim for a in arrays])
     dims = unit.table("int", plan.indexed)

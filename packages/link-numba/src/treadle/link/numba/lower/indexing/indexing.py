@@ -1,142 +1,50 @@
-"""Indexing: slices as address arithmetic, index arrays as loops that check every position."""
+"""Indexing: writing into views, index arrays as loops that check every position."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from itertools import islice
 
+from treadle.kernels import Length
 from treadle.link.numba.dtypes import Storage
-from treadle.link.numba.status import INDEX, VALUE
+from treadle.link.numba.status import INDEX
 from treadle.link.numba.table import TABLE
+from treadle.link.numba.text.kernels import NumbaSite
 from treadle.link.numba.text.library import LIBRARY
 from treadle.link.numba.text.loops import Array, lengths, nest
 from treadle.link.numba.text.reducing import combined
 from treadle.link.numba.text.unit import Unit, indented, make_kernel
-from treadle.link.numba.text.values import ArrayValue, ScalarValue, Value, is_literal, padded
+from treadle.link.numba.text.values import ArrayValue, ScalarValue, Value, padded
 from treadle.link.numba.text.writer import GraphWriter
 from treadle.tensor import (
     AdvancedIncSubtensor,
     AdvancedSubtensor,
-    At,
     Entry,
     Gather,
     IncSubtensor,
     Positions,
-    Span,
-    Subtensor,
-    Symbolic,
     TensorNode,
     TensorVariable,
+    basic_part,
     gather_plan,
+    symbolic_count,
 )
 
 
-def basic_part(
-    writer: GraphWriter, value: ArrayValue, entries: Sequence[Entry], symbolic: Iterator[TensorVariable]
+def _basic(
+    writer: GraphWriter, node: TensorNode, value: ArrayValue, parts: Sequence[TensorVariable]
 ) -> tuple[ArrayValue, list[TensorVariable]]:
-    """Write the arithmetic of slices and positions; return the view, and the index arrays among the entries.
-
-    `symbolic` yields the inputs that stand for entries. Dimensions that index arrays pick from are kept whole.
-    """
-    dims: list[str] = []
-    strides: list[str] = []
-    shifts: list[str] = []
+    """Return the view that slices and positions pick, and the index arrays, whose dimensions it has as a whole."""
+    entries: Sequence[Entry] = node.op.entries  # type: ignore[attr-defined]  # of an index op
     arrays: list[TensorVariable] = []
-    for entry, n, s in zip(entries, value.dims, value.strides, strict=True):
-        if isinstance(entry, Positions):
-            arrays.append(next(symbolic))
-            if entry.length is not None:
-                writer.stop_if(f"{n} != {entry.length}", INDEX)
-            first, count, stride = "0", n, s
-        elif isinstance(entry, At):
-            first, count, stride = _position(writer, entry, n, symbolic), "", ""
-        else:
-            first, count, stride = _span(writer, entry, n, s, symbolic)
-        if first != "0":
-            shifts.append(f"{first} * {s}")
-        if count:
-            dims.append(count)
-            strides.append(stride)
-    address = value.address
-    if shifts:
-        address = writer.let(f"{address} + {value.storage.itemsize} * ({' + '.join(shifts)})")
-    is_unchanged = not shifts and tuple(dims) == value.dims and tuple(strides) == value.strides
-    packed = value.packed and is_unchanged
-    certain = value.certain and address == value.address
-    view = ArrayValue(address, tuple(dims), tuple(strides), value.storage, value.slots, packed, certain)
-    return view, arrays
-
-
-def _bound(writer: GraphWriter, bound: object, symbolic: Iterator[TensorVariable]) -> str:
-    if isinstance(bound, Symbolic):
-        return writer.let(writer.scalar(next(symbolic), "int64"), "r")
-    return str(bound)
-
-
-def _position(writer: GraphWriter, entry: At, n: str, symbolic: Iterator[TensorVariable]) -> str:
-    at = _bound(writer, entry.value, symbolic)
-    if is_literal(at) and is_literal(n):
-        return str(int(at) % int(n)) if -int(n) <= int(at) < int(n) else _never(writer)
-    position = writer.let(f"position({at}, {n})", "r")
-    writer.stop_if(f"{position} < 0", INDEX)
-    return position
-
-
-def _never(writer: GraphWriter) -> str:
-    writer.stop_if("0 == 0", INDEX)
-    return "0"
-
-
-def _span(writer: GraphWriter, entry: Span, n: str, s: str, symbolic: Iterator[TensorVariable]) -> tuple[str, str, str]:
-    """Return the first position, the length and the stride of a slice."""
-    if entry.is_full:
-        return "0", n, s
-    parts = [None if b is None else _bound(writer, b, symbolic) for b in (entry.start, entry.stop, entry.step)]
-    if is_literal(n) and all(b is None or is_literal(b) for b in parts):
-        positions = range(int(n))[slice(*(None if b is None else int(b) for b in parts))]
-        return (
-            str(positions.start if len(positions) else 0),
-            str(len(positions)),
-            _stride(writer, str(positions.step), s),
-        )
-    start, stop, step = parts
-    which = (start is not None) + 2 * (stop is not None)
-    first, count = writer.name("r"), writer.name("n")
-    step = step or "1"
-    writer.add(f"{first}, {count} = span({n}, {start or 0}, {stop or 0}, {step}, {which})")
-    if not is_literal(step):
-        writer.stop_if(f"{count} < 0", VALUE)
-    return first, count, _stride(writer, step, s)
-
-
-# Longer than memory.
-_LONGEST = 2**62
-
-
-def _stride(writer: GraphWriter, step: str, s: str) -> str:
-    """Return the stride of a slice; 0 if it exceeds memory, since the slice then has one element at most."""
-    if step == "1":
-        return s
-    if is_literal(step) and is_literal(s) and abs(int(step) * int(s)) > _LONGEST:
-        return "0"
-    return writer.let(f"{step} * {s}", "s")
-
-
-@TABLE.register(Subtensor)
-def lower_subtensor(op: Subtensor, node: TensorNode, writer: GraphWriter) -> None:
-    """Bind a view to the output."""
-    x, *parts = node.inputs
-    (out,) = node.outputs
-    value = writer.value(x)
-    if isinstance(value, ScalarValue):
-        writer.bind(out, value)
-        return
-    part, _ = basic_part(writer, value, op.entries, iter(parts))
-    if part.ndim == 0:
-        writer.bind_scalar(out, part.storage.loaded(f"as_{part.storage.memory}({part.address})[0]"))
-        return
-    dims = writer.known_dims(out, part.dims)
-    writer.bind(out, replace(part, dims=dims))
+    bounds: list[TensorVariable] = []
+    inputs = iter(parts)
+    for entry in entries:
+        (arrays if isinstance(entry, Positions) else bounds).extend(islice(inputs, symbolic_count([entry])))
+    site = NumbaSite(node, writer)
+    layout = [*map(Length, value.dims)], [*map(Length, value.strides)]
+    axes, shift = basic_part(site, layout, entries, iter(bounds))
+    return site.part(value, [axis for _, axis in axes], shift), arrays
 
 
 def _fresh(writer: GraphWriter, node: TensorNode) -> ArrayValue:
@@ -167,7 +75,7 @@ def lower_inc_subtensor(op: IncSubtensor, node: TensorNode, writer: GraphWriter)
         writer.bind_scalar(node.outputs[0], f"({_changed(op, target.storage, target.text, new)})")
         return
     copy = _fresh(writer, node)
-    part, _ = basic_part(writer, copy, op.entries, iter(parts))
+    part, _ = _basic(writer, node, copy, parts)
     storage = part.storage
     if part.ndim == 0:
         cell = f"as_{storage.memory}({part.address})[0]"
@@ -281,7 +189,7 @@ def lower_advanced_subtensor(op: AdvancedSubtensor, node: TensorNode, writer: Gr
     """Read every picked element."""
     x, *parts = node.inputs
     (out,) = node.outputs
-    part, arrays = basic_part(writer, writer.array(x), op.entries, iter(parts))
+    part, arrays = _basic(writer, node, writer.array(x), parts)
     picked = _Picked(writer, part, op.entries, arrays)
     kind = out.type
     body = ["y[y_q] = x[x_q]"]
@@ -299,7 +207,7 @@ def lower_advanced_inc_subtensor(op: AdvancedIncSubtensor, node: TensorNode, wri
     _, y, *parts = node.inputs
     values = writer.value(y)
     copy = _fresh(writer, node)
-    part, arrays = basic_part(writer, copy, op.entries, iter(parts))
+    part, arrays = _basic(writer, node, copy, parts)
     picked = _Picked(writer, part, op.entries, arrays)
     storage = part.storage
     values = writer.fitted(values, picked.dims) if picked.dims else values
