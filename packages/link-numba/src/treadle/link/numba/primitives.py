@@ -512,7 +512,6 @@ _SINGLE: dict[str, Callable[[], Intrinsic | float]] = {
     "add_any": lambda: _reordered("fadd"),
     "mul_any": lambda: _reordered("fmul"),
     **{name: partial(_instruction, name) for name in ("fabs", "sqrt", "floor", "ceil", "trunc", "rint", "ctpop")},
-    "half_away": lambda: _instruction("round"),
     "larger": lambda: _instruction("maximum", 2),
     "smaller": lambda: _instruction("minimum", 2),
     "copysign": lambda: _instruction("copysign", 2),

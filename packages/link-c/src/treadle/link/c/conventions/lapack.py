@@ -9,7 +9,7 @@ from treadle.link.c.capsules import CPointer
 if TYPE_CHECKING:
     from treadle.kernels import Routine
 
-# The letters of parameters and results; all parameters are passed by pointer, as Fortran does.
+# The letters of parameters; all are passed by pointer, as Fortran does.
 _LETTERS = {
     "c": "char *",
     "i": "int *",
@@ -21,7 +21,6 @@ _LETTERS = {
     "2": "{home}{letter}select2 *",
     "3": "{home}{letter}select3 *",
 }
-_RESULTS = {"": "void", "i": "int", "x": "{element}", "r": "{real}"}
 _MODULES = {"lapack": "scipy.linalg.cython_lapack", "blas": "scipy.linalg.cython_blas"}
 LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 
@@ -30,18 +29,17 @@ def lapack_pointer(name: str, parameters: str, dtype: str, library: str = "lapac
     """Return the pointer to the routine for a dtype, such as ``dpotrf`` for ``potrf`` and float64.
 
     `parameters` has a letter for each: c for a character, i for an integer, x for an element, r for a real number
-    of the same precision, 1 to 3 for a function that selects by that many numbers. A routine that returns a number
-    has ``>`` and the number's letter at the end. `library` is ``"lapack"`` or ``"blas"``.
+    of the same precision, 1 to 3 for a function that selects by that many numbers. `library` is ``"lapack"`` or
+    ``"blas"``.
     """
     letter = LETTERS[dtype]
     module = _MODULES[library]
     home = "__pyx_t_" + "_".join(f"{len(part)}{part}" for part in module.split("."))
     real = f"{home}_{'s' if letter in 'sc' else 'd'}"
     element = {"c": "__pyx_t_float_complex", "z": "__pyx_t_double_complex"}.get(letter, f"{home}_{letter}")
-    letters, _, result = parameters.partition(">")
     words = {"element": element, "real": real, "home": f"{home}_", "letter": letter}
-    kinds = ", ".join(_LETTERS[p].format(**words) for p in letters)
-    return CPointer(module, f"{letter}{name}", f"{_RESULTS[result].format(**words)} ({kinds})")
+    kinds = ", ".join(_LETTERS[p].format(**words) for p in parameters)
+    return CPointer(module, f"{letter}{name}", f"void ({kinds})")
 
 
 def routine_pointer(routine: Routine) -> tuple[str, CPointer]:

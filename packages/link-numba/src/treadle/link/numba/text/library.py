@@ -7,7 +7,6 @@ import textwrap
 from collections.abc import Iterable
 
 from treadle.config import new_lock
-from treadle.graph import DuplicateRegistrationError
 from treadle.link.numba.buffers import BUFFERS
 from treadle.link.numba.interrupts import WATCHED
 from treadle.link.numba.routines.objects import TEXT as OBJECTS
@@ -19,7 +18,7 @@ _HEAD = re.compile(r"def (\w+)\(([^)]*)\):")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 
 # The functions; {t} in a text stands for a type code, which also ends the function's name. The comment on the first
-# line of each holds the types of the parameters, and whether the function is always inlined.
+# line of each holds the types of the parameters.
 _LENGTHS = """
 def joined(a, b):  # i8 i8
     # The length that two lengths broadcast to, -1 if they do not.
@@ -382,10 +381,7 @@ class Library:
                 declaration, _, types = head.partition("  # ")
                 source = f"{declaration}\n{body}\n"
                 inner = self.used_by(source, but=name)
-                codes = types.split()
-                self._units[name] = Unit(
-                    name, source, tuple(c for c in codes if c != "inlined"), inner, is_inlined="inlined" in codes
-                )
+                self._units[name] = Unit(name, source, tuple(types.split()), inner)
             return self._units[name]
 
     def used_by(self, source: str, but: str = "") -> tuple[Unit, ...]:
@@ -393,25 +389,6 @@ class Library:
         names = dict.fromkeys(_NAME.findall(source))
         units = (self.find(name) for name in names if name != but)
         return tuple(unit for unit in units if unit is not None)
-
-    def add(self, text: str) -> None:
-        """Add functions that the rules of another package call, each with the types of its parameters as here.
-
-        The same functions may be added again.
-
-        Raises
-        ------
-        DuplicateRegistrationError
-            If there is another function of one of their names.
-        """
-        with self._lock:
-            self._split()
-            functions = _functions(text)
-            for name, function in functions.items():
-                if self._texts.get(name, function) != function:
-                    msg = f"numba: there is another function {name} of generated code. Choose another name."
-                    raise DuplicateRegistrationError(msg)
-            self._texts.update(functions)
 
     def _split(self) -> None:
         if not self._texts:
