@@ -223,6 +223,7 @@ if TYPE_CHECKING:  # written by `./dev pages`
     from treadle.tensor.linalg.tridiagonal_systems import SolveLUFactorTridiagonal as SolveLUFactorTridiagonal
     from treadle.tensor.linking.array_functions import *  # noqa: F403
     from treadle.tensor.linking.array_rules import *  # noqa: F403
+    from treadle.tensor.linking.basic_parts import *  # noqa: F403
     from treadle.tensor.linking.device_linker import *  # noqa: F403
     from treadle.tensor.linking.devices import *  # noqa: F403
     from treadle.tensor.linking.generator_states import *  # noqa: F403

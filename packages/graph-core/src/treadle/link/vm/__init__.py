@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from treadle.link.vm.linker import ProgramLinker
     from treadle.link.vm.machine import PythonLinker, ReferenceLinker, evaluate
     from treadle.link.vm.nodewise_linker import NodewiseLinker
+    from treadle.link.vm.pools import pool_limit
     from treadle.link.vm.programs import (
         TABLE,
         VMProgram,
@@ -47,6 +48,7 @@ else:
             "treadle.link.vm.linker": "ProgramLinker",
             "treadle.link.vm.machine": "PythonLinker ReferenceLinker evaluate",
             "treadle.link.vm.nodewise_linker": "NodewiseLinker",
+            "treadle.link.vm.pools": "pool_limit",
             "treadle.link.vm.programs": "TABLE VMProgram link_node_by_node link_one_node lower_node replay vm_scope",
             "treadle.link.vm.segmentation": "Segment WrongLengthWarning in_segments link_in_segments segments",
             "treadle.link.vm.table_linker": "NativeEnds PythonStepWarning RuleLinker TableLinker passes_by",
@@ -58,7 +60,7 @@ __all__ = [
     "Later", "NativeEnds", "NodewiseLinker", "Program", "ProgramGraph", "ProgramLinker", "PythonLinker",
     "PythonStepWarning", "ReferenceLinker", "RuleLinker", "Segment", "TableLinker", "VMProgram", "WrongLengthWarning",
     "evaluate", "generate", "in_segments", "link_in_segments", "link_node_by_node", "link_one_node", "lower_node",
-    "passes_by", "replay", "segments", "sharing_outputs", "unsafe_overwrites", "vm_scope",
+    "passes_by", "pool_limit", "replay", "segments", "sharing_outputs", "unsafe_overwrites", "vm_scope",
 ]  # fmt: skip
 
 # Other distributions may bring modules of the package.

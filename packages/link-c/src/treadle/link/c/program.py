@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from treadle.link.vm import ProgramGraph
     from treadle.tensor import TensorType
 
-_ERRORS: dict[int, tuple[type[Exception], str]] = {
+# What is raised for each status, and its text where the Python VM finds no better one.
+ERRORS: dict[int, tuple[type[Exception], str]] = {
     Status.SHAPE: (ValueError, "the shapes of the inputs do not fit together"),
     Status.INDEX: (IndexError, "a position is out of bounds"),
     Status.MEMORY: (MemoryError, "there is not enough memory"),
@@ -223,7 +224,7 @@ class CProgram(Program):
             unknown = (RuntimeError, f"its C function returned {code - USER}, which no error of it explains")
             kind, text = self.recipe.errors.get((number, code - USER), unknown)
         else:
-            kind, text = _ERRORS.get(code, (RuntimeError, f"the program ended with status {status}"))
+            kind, text = ERRORS.get(code, (RuntimeError, f"the program ended with status {status}"))
         original: Exception = kind(text)
         error = original
         # Running the graph again in Python finds a better error, but would take too long for millions of steps.

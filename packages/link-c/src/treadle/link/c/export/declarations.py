@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from treadle.link.c.conventions.convention import USER, Status
+from treadle.link.c.program import ERRORS
 
 # The version of the binary interface below; every change that a compiled host would notice raises it.
 ABI_VERSION = 1
@@ -13,19 +14,7 @@ OUTPUT, NO_BLAS, NOT_READY = 90, 91, 92
 CODES = {
     Status.OK: ("OK", "no error"),
     Status.CHECK: ("ARGUMENT", "an argument is not of the type, rank or length that the signature says"),
-    Status.SHAPE: ("SHAPE", "the shapes of the inputs do not fit together"),
-    Status.INDEX: ("INDEX", "a position is out of bounds"),
-    Status.MEMORY: ("MEMORY", "there is not enough memory"),
-    Status.EMPTY: ("EMPTY", "no elements are reduced, and there is no result for none"),
-    Status.POWER: ("POWER", "integers to negative integer powers are not allowed"),
-    Status.TOO_LONG: ("TOO_LONG", "a matrix has more rows or columns than BLAS can count (2147483647)"),
-    Status.LENGTH: ("LENGTH", "a length or step is not possible"),
-    Status.ASSERTION: ("ASSERTION", "a condition that the function asserts is false"),
-    Status.MATRIX: ("MATRIX", "there is no result for a matrix"),
-    Status.PARAMETER: ("PARAMETER", "a parameter is not one that the distribution can have"),
-    Status.STEPS: ("STEPS", "a number of steps is negative"),
-    Status.SEQUENCE: ("SEQUENCE", "a sequence is shorter than the loop"),
-    Status.ROWS: ("ROWS", "a result of a loop has rows of different shapes"),
+    **{code: (Status(code).name, text) for code, (_, text) in ERRORS.items()},
     OUTPUT: ("OUTPUT", "the memory given for an output has other lengths than the output, or is not in C order"),
     NO_BLAS: ("NO_BLAS", "the host passes no function for a BLAS routine that is needed"),
     NOT_READY: ("NOT_READY", "the initialisation of a user's function failed"),

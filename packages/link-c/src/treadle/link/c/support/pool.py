@@ -6,16 +6,12 @@ from the pool is a view on a block, which goes back to the pool when its last vi
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from treadle.config import new_lock
 from treadle.link.c.conventions.abi import BRIDGE, Function
-
-# The pool holds at most a sixteenth of the machine's memory, and at most this many bytes.
-MOST_BYTES = 1 << 28
-_SHARE = 16
+from treadle.link.vm import pool_limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +64,7 @@ class Pool:
         )
         limit = library.load_function(ffi.typeof("void(*)(int64_t)"), "treadle_pool_limit")
         counts = library.load_function(ffi.typeof("void(*)(int64_t *)"), "treadle_pool_counts")
-        limit(_most_bytes())
+        limit(pool_limit())
         address = self.cell
         with self._lock:
             if self._give is not None:
@@ -94,15 +90,7 @@ class Pool:
         """Give all blocks that the pool holds back to the system."""
         if self._limit is not None:
             self._limit(0)
-            self._limit(_most_bytes())
+            self._limit(pool_limit())
 
 
 POOL = Pool()
-
-
-def _most_bytes() -> int:
-    try:
-        machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (ValueError, OSError, AttributeError):
-        return MOST_BYTES
-    return min(MOST_BYTES, machine // _SHARE)

@@ -9,15 +9,13 @@ another, and a forked child finds it whole.
 from __future__ import annotations
 
 import ctypes
-import os
 import sys
 
 import numpy as np
 from numpy.typing import NDArray
 
-# The pool holds at most a sixteenth of the machine's memory, and at most this many bytes.
-MOST_BYTES = 1 << 28
-_SHARE = 16
+from treadle.link.vm import pool_limit
+
 # Smaller blocks are left to the C library, which uses memory again, too.
 LEAST_BYTES = 1 << 22
 PLACES = 16
@@ -84,7 +82,7 @@ class Pool:
 
     def __init__(self) -> None:
         self._words: NDArray[np.int64] = np.zeros(FIRST + PLACES, np.int64)
-        self._words[0] = _most_bytes()
+        self._words[0] = pool_limit()
         # Never freed: blocks go back when their last view dies, which may be after the end of Python's modules.
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._words))
 
@@ -106,14 +104,6 @@ class Pool:
     def held(self) -> int:
         """The number of bytes of the blocks that the pool holds now."""
         return int(self._words[1])
-
-
-def _most_bytes() -> int:
-    try:
-        machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (ValueError, OSError, AttributeError):
-        return MOST_BYTES
-    return min(MOST_BYTES, machine // _SHARE)
 
 
 POOL = Pool()
