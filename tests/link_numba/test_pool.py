@@ -69,6 +69,19 @@ def test_joins_of_joins_in_branches_and_loops(link: Link) -> None:
         np.testing.assert_array_equal(third, expected)
 
 
+def test_values_of_many_sizes_at_once_use_memory_again(link: Link) -> None:
+    x = tt.dvector("x")
+    program = link([x], [x[: -SIZE // (8 * k)] * float(k) for k in range(1, 41)])
+    value = np.arange(float(SIZE))
+    program(value)
+    program(value)
+    made, reused = POOL.made, POOL.reused
+    results = program(value)
+    assert (POOL.made, POOL.reused) == (made, reused + 40)
+    for k, result in enumerate(results, 1):
+        np.testing.assert_array_equal(result, value[: -SIZE // (8 * k)] * k)
+
+
 def test_small_results_are_left_to_the_c_library(link: Link) -> None:
     x = tt.dvector("x")
     program = link([x], [x + 1.0])

@@ -16,14 +16,16 @@ from numpy.typing import NDArray
 
 from treadle.link.vm import pool_limit
 
-# Smaller blocks are left to the C library, which uses memory again, too.
-LEAST_BYTES = 1 << 22
-PLACES = 16
+# Smaller blocks are left to the C library, which uses memory again, too; glibc gives larger ones back to the system.
+LEAST_BYTES = 1 << 16
+PLACES = 64
 # What stands in the pool's words: the bytes that it may hold and that it holds, requests that found no block and that
-# found one, and from here on a word for each block, 0 for none.
+# found one, and from here on a word for each block, 0 for none; then for each place the size of the block that was last
+# put there, which tells those that are looking whether to take it.
 FIRST = 4
 
-# Before each block stand 64 bytes, which begin with its size. A request that finds no block drops an old one.
+# Before each block stand 64 bytes, which begin with its size: one of eight between powers of two, so that requests of
+# about the same size find each other's blocks. A request that finds none drops an old one.
 TEXT = f"""
 def block_new(frame, nbytes):  # i8 i8
     words = as_i8(frame)[-1]
@@ -37,15 +39,18 @@ def block_new(frame, nbytes):  # i8 i8
         pool_give(data, nbytes, words)
     return made
 
-def pool_take(room, words):  # i8 i8
+def pool_take(nbytes, words):  # i8 i8
     table = as_i8(words)
+    step = {LEAST_BYTES // 8}
+    while nbytes >> 4 >= step:
+        step = step + step
+    room = (nbytes + (step - 1)) & -step
     for k in range({FIRST}, {FIRST + PLACES}):
-        if table[k] != 0:
+        if table[k + {PLACES}] == room and table[k] != 0:
             block = exchange(words + 8 * k, 0)
             if block != 0:
-                has = as_i8(block)[0]
-                if has >= room and has - room <= has // 8:
-                    add_to(words + 8, -has)
+                if as_i8(block)[0] == room:
+                    add_to(words + 8, -room)
                     add_to(words + 24, 1)
                     return block + 64
                 if exchange_if(words + 8 * k, 0, block) != 0:
@@ -63,9 +68,11 @@ def pool_take(room, words):  # i8 i8
 def pool_give(data, size, words):  # i8 i8 i8
     block = data - 64
     table = as_i8(words)
-    if add_to(words + 8, as_i8(block)[0]) + as_i8(block)[0] <= table[0]:
+    room = as_i8(block)[0]
+    if add_to(words + 8, room) + room <= table[0]:
         for k in range({FIRST}, {FIRST + PLACES}):
             if table[k] == 0 and exchange_if(words + 8 * k, 0, block) == 0:
+                table[k + {PLACES}] = room
                 return 0
     pool_drop(words, block)
     return 0
@@ -81,7 +88,7 @@ class Pool:
     """The pool's words, which programs find by a word of their tables."""
 
     def __init__(self) -> None:
-        self._words: NDArray[np.int64] = np.zeros(FIRST + PLACES, np.int64)
+        self._words: NDArray[np.int64] = np.zeros(FIRST + 2 * PLACES, np.int64)
         self._words[0] = pool_limit()
         # Never freed: blocks go back when their last view dies, which may be after the end of Python's modules.
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._words))
