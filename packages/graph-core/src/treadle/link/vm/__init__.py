@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         ExportRequest,
         ExportUnsupportedError,
         Later,
+        OwnReferences,
         Program,
         ProgramGraph,
     )
@@ -43,7 +44,8 @@ else:
             "treadle.link.vm.backend": "BACKEND",
             "treadle.link.vm.generation": "generate sharing_outputs unsafe_overwrites",
             "treadle.link.vm.interface": (
-                "Backend ExportedInput ExportedOutput ExportRequest ExportUnsupportedError Later Program ProgramGraph"
+                "Backend ExportedInput ExportedOutput ExportRequest ExportUnsupportedError Later OwnReferences Program "
+                "ProgramGraph"
             ),
             "treadle.link.vm.linker": "ProgramLinker",
             "treadle.link.vm.machine": "PythonLinker ReferenceLinker evaluate",
@@ -56,11 +58,42 @@ else:
     )
 
 __all__ = [
-    "BACKEND", "TABLE", "Backend", "ExportRequest", "ExportUnsupportedError", "ExportedInput", "ExportedOutput",
-    "Later", "NativeEnds", "NodewiseLinker", "Program", "ProgramGraph", "ProgramLinker", "PythonLinker",
-    "PythonStepWarning", "ReferenceLinker", "RuleLinker", "Segment", "TableLinker", "VMProgram", "WrongLengthWarning",
-    "evaluate", "generate", "in_segments", "link_in_segments", "link_node_by_node", "link_one_node", "lower_node",
-    "passes_by", "pool_limit", "replay", "segments", "sharing_outputs", "unsafe_overwrites", "vm_scope",
+    "BACKEND",
+    "TABLE",
+    "Backend",
+    "ExportRequest",
+    "ExportUnsupportedError",
+    "ExportedInput",
+    "ExportedOutput",
+    "Later",
+    "NativeEnds",
+    "NodewiseLinker",
+    "OwnReferences",
+    "Program",
+    "ProgramGraph",
+    "ProgramLinker",
+    "PythonLinker",
+    "PythonStepWarning",
+    "ReferenceLinker",
+    "RuleLinker",
+    "Segment",
+    "TableLinker",
+    "VMProgram",
+    "WrongLengthWarning",
+    "evaluate",
+    "generate",
+    "in_segments",
+    "link_in_segments",
+    "link_node_by_node",
+    "link_one_node",
+    "lower_node",
+    "passes_by",
+    "pool_limit",
+    "replay",
+    "segments",
+    "sharing_outputs",
+    "unsafe_overwrites",
+    "vm_scope",
 ]  # fmt: skip
 
 # Other distributions may bring modules of the package.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from sys import getrefcount
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from treadle.config import discover, new_lock
@@ -64,6 +65,44 @@ class Later(Generic[T]):
                     self._load = None
         value: T = self._value  # type: ignore[assignment]  # loaded above
         return value
+
+
+class OwnReferences:
+    """How many references there are to a value that nobody holds but its cell and a call that is about to replace it.
+
+    `sys.getrefcount` is compared with it: a value with more references is held by somebody else, too.
+
+    Parameters
+    ----------
+    calls
+        How many calls below the caller, which has the value in a local variable, they are counted.
+
+    Examples
+    --------
+    >>> OwnReferences(2)() > OwnReferences(1)() > 0
+    True
+    """
+
+    __slots__ = ("_calls", "_count")
+
+    def __init__(self, calls: int) -> None:
+        self._calls = calls
+        self._count: int | None = None
+
+    def __call__(self) -> int:
+        """Return the number; it is found out by such calls, since it depends on the version of Python."""
+        if self._count is None:
+            cell = Later.of(object())
+
+            def called(value: object, calls: int) -> int:
+                return getrefcount(value) if calls == 1 else called(value, calls - 1)
+
+            def caller() -> int:
+                value = cell.get()
+                return called(value, self._calls)
+
+            self._count = caller()
+        return self._count
 
 
 class ProgramGraph:

@@ -30,6 +30,30 @@ def _load() -> None:
 TORCH = LoweringTable("pytorch", _load)
 
 
+# One call of PyTorch's, which nothing can interrupt.
+Change: TypeAlias = "Callable[[], object]"
+
+
+@dataclass(frozen=True, slots=True)
+class InPlace:
+    """How a node's result is written into the tensor that is its first input.
+
+    Parameters
+    ----------
+    change
+        Takes the tensor and the node's other inputs: tensors in memory of their own, and Python integers for those of
+        rank 0 after the second. Returns the call that writes the result, of which it has checked all that can be
+        wrong: the tensor is as it was until then. It raises any error where it cannot write, and the result is then
+        made in memory of its own.
+    restoring
+        For calls that may fail when they have begun, such as for want of memory: takes the same, and returns the call
+        that brings what the tensor was like now back. None for others.
+    """
+
+    change: Callable[..., Change]
+    restoring: Callable[..., Change] | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Checked:
     """A lowered function that finds out whether its input values are valid.
@@ -40,6 +64,9 @@ class Checked:
         Takes what every lowered function takes, and returns a pair: a tensor of one bool, or None where nothing had
         to be checked, and the result. Where the bool is true the result is not used: the program fails, and the
         graph is run again on the Python VM to say why.
+    in_place
+        How updates of shared variables write the result into the old value; None where they do not.
     """
 
     run: Callable[..., tuple[Flag, Results]]
+    in_place: InPlace | None = None

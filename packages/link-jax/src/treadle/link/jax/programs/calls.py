@@ -19,7 +19,7 @@ from treadle.config import new_lock
 from treadle.link.jax.processes import HOME
 from treadle.link.jax.programs.executables import Executables, Form
 from treadle.link.jax.programs.ownership import LEAST_TAKEN_OVER, owned, settled
-from treadle.link.vm import Later
+from treadle.link.vm import OwnReferences
 
 if TYPE_CHECKING:
     from treadle.graph import Type
@@ -58,34 +58,8 @@ class ArrayClass:
 array_class = ArrayClass()
 
 
-class OwnReferences:
-    """How many references there are to a value that only its cell holds, where `_taking_over` counts them."""
-
-    __slots__ = ("_count",)
-
-    def __init__(self) -> None:
-        self._count: int | None = None
-
-    def __call__(self) -> int:
-        """Return the number; it is found out by such a call, since it depends on the version of Python."""
-        if self._count is None:
-            cell = Later.of(object())
-
-            def taking_over(value: object) -> int:
-                return getrefcount(value)
-
-            def called(value: object) -> int:
-                return taking_over(value)
-
-            def caller() -> int:
-                value = cell.get()
-                return called(value)
-
-            self._count = caller()
-        return self._count
-
-
-own_references = OwnReferences()
+# Where `_taking_over` counts them: two calls below the caller.
+own_references = OwnReferences(2)
 
 
 def quick_caller(
