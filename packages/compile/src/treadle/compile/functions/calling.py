@@ -274,14 +274,12 @@ class _Writer:
         Their locks are held.
         """
         first = len(self.spec.outputs)
-        writes = [
-            (cell.write_native, first + k, partial(_fetched, self.program, cell.type))
-            for k, cell in enumerate(self.writes)
-        ]
+        writes = [(cell, first + k, partial(_fetched, self.program, cell.type)) for k, cell in enumerate(self.writes)]
 
         def write(outputs: Sequence[Value]) -> None:
-            for write_native, at, fetch in writes:
-                write_native(outputs[at], fetch)
+            for cell, at, fetch in writes:
+                # Nothing can interrupt these between one and the next.
+                cell._value, cell._fetch, cell._host = outputs[at], fetch, None
 
         return write
 

@@ -169,17 +169,28 @@ class TorchLinker(DeviceLinker):
     def _link_straight(
         self, fgraph: FunctionGraph, native_outputs: frozenset[int], may_compile: bool = True
     ) -> TorchProgram:
-        place = DEVICES.chosen()
+        when = self._when(fgraph) if may_compile else When.NEVER
+        return self._program(DEVICES.chosen(), when, self._own_forms(), fgraph, native_outputs)
+
+    def _program(
+        self,
+        place: torch.device,
+        when: When,
+        program_forms: ProgramForms,
+        fgraph: FunctionGraph,
+        native_outputs: frozenset[int],
+        own: int | None = None,
+    ) -> TorchProgram:
+        """Return the program of a graph without choices and loops; of its outputs the first `own` own their memory."""
         generated = self._generated(fgraph, plan_of(fgraph), place)
         run: Callable[..., Sequence[Value]] = generated.run
-        when = self._when(fgraph) if may_compile else When.NEVER
-        program_forms = self._own_forms()
         count, forms = len(generated.tensors), FunctionForms(program_forms, fgraph.stable_key)
         if when is When.AT_ONCE and can_compile(place):
             run = Compiled(run, count, forms)
         elif when is When.WORTH_IT:
             run = Deferred(run, count, generated.operations, partial(can_compile, place), forms)
-        return TorchProgram(fgraph, generated, run, place, native_outputs, program_forms)
+        relink = partial(self._program, place, when, program_forms)
+        return TorchProgram(fgraph, generated, run, place, native_outputs, program_forms, relink, own)
 
     def _own_forms(self) -> ProgramForms:
         return ProgramForms() if self._forms is None else self._forms

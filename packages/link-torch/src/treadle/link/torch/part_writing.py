@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import torch
 
@@ -12,6 +14,9 @@ from treadle.link.torch.parts import Entry, Part, Picker, sliced
 from treadle.link.torch.programs.storage import is_native
 from treadle.link.torch.table import Change, InPlace
 from treadle.tensor import At, Positions, Span, Symbolic
+
+# The least and the greatest of so few positions Python finds sooner than PyTorch.
+_FEW = 16
 
 
 def in_place(entries: Sequence[Entry], set_: bool, dtype: str, place: int) -> InPlace | None:
@@ -23,9 +28,21 @@ def in_place(entries: Sequence[Entry], set_: bool, dtype: str, place: int) -> In
         return None
     if not any(isinstance(e, Positions) for e in entries):
         return _of_view(entries, "copy_" if set_ else "logical_or_" if dtype == "bool" else "add_")
-    if set_:
-        return _set_at(entries, place)
-    return None if dtype in {"bool", "float16"} else _add_at(entries, place)
+    if not set_ and dtype in {"bool", "float16"}:
+        return None
+    form = _set_at(entries, place) if set_ else _add_at(entries, place)
+    whole = Span(None, None, None)
+    if not isinstance(entries[0], Positions) or entries[0].length is not None or any(e != whole for e in entries[1:]):
+        return form
+
+    def change(x: torch.Tensor, y: torch.Tensor, at: torch.Tensor | int) -> Change:
+        """Set or add to rows: what indices are most often for."""
+        if not isinstance(at, torch.Tensor) or at.dim() != 1:
+            return form.change(x, y, at)
+        at, y = _rows(x, y, at)
+        return partial(x.index_put_, (at,), y) if set_ else partial(x.index_add_, 0, at, y)
+
+    return replace(form, change=change)
 
 
 def _of_view(entries: Sequence[Entry], method: str) -> InPlace:
@@ -33,40 +50,64 @@ def _of_view(entries: Sequence[Entry], method: str) -> InPlace:
     view = _viewer(entries)
 
     def change(x: torch.Tensor, y: torch.Tensor, *bounds: int) -> Change:
-        picked, backwards = view(x, iter(bounds))
+        picked, backwards = view(x, bounds)
         if y.shape != picked.shape:
             y = y.expand(picked.shape)
         return partial(getattr(picked, method), y.flip(backwards) if backwards else y)
 
-    return InPlace(change)
+    def restoring(x: torch.Tensor, y: torch.Tensor, *bounds: int) -> Change:
+        del y
+        picked, _ = view(x, bounds)
+        return partial(picked.copy_, picked.clone())
+
+    return InPlace(change, restoring)
 
 
-def _viewer(entries: Sequence[Entry]) -> Callable[[torch.Tensor, Iterator[int]], tuple[torch.Tensor, list[int]]]:
-    """Return a function of a tensor and symbolic bounds: the view, and which of its dimensions are to be reversed."""
-    steps: list[tuple[int, Entry]] = []
-    dim = 0
-    for entry in entries:
-        if not isinstance(entry, Span):
-            steps.append((dim, entry))
-            continue
-        if (entry.start, entry.stop, entry.step) != (None, None, None):
-            steps.append((dim, entry))
-        dim += 1
+def _viewer(entries: Sequence[Entry]) -> Callable[[torch.Tensor, Sequence[int]], tuple[torch.Tensor, list[int]]]:
+    """Return a function of a tensor and symbolic bounds: the view, and which of its dimensions are to be reversed.
 
-    def view(x: torch.Tensor, given: Iterator[int]) -> tuple[torch.Tensor, list[int]]:
-        backwards: list[int] = []
-        for at, entry in steps:
-            if isinstance(entry, At):
-                # Raises IndexError where it is out of bounds.
-                x = x.select(at, next(given) if isinstance(entry.value, Symbolic) else entry.value)
-            elif isinstance(entry, Span):
-                bounds = [next(given) if isinstance(b, Symbolic) else b for b in (entry.start, entry.stop, entry.step)]
-                x, is_reversed = sliced(x, at, x.shape[at], bounds)
-                if is_reversed:
-                    backwards.append(at)
-        return x, backwards
+    It raises IndexError for positions out of bounds.
+    """
+    if any(isinstance(e, Span) and (isinstance(e.step, Symbolic) or (e.step or 1) < 0) for e in entries):
+        return partial(_sliced, entries)
+    # PyTorch's own indexing, which has no negative steps.
+    last = max((d for d, e in enumerate(entries) if e != Span(None, None, None)), default=-1)
+    fixed = [e.value if isinstance(e, At) else slice(e.start, e.stop, e.step) for e in entries[: last + 1]]  # type: ignore[union-attr]  # no positions here
+    if not any(isinstance(bound, Symbolic) for e in entries for bound in _bounds(e)):
+        index: Any = fixed[0] if len(fixed) == 1 else tuple(fixed)
+        return lambda x, _: (x[index], [])
+    if last == 0 and isinstance(entries[0], At):
+        return lambda x, given: (x[given[0]], [])
+
+    def view(x: torch.Tensor, given: Sequence[int]) -> tuple[torch.Tensor, list[int]]:
+        rest = iter(given)
+        filled: list[Any] = []
+        for entry in entries[: last + 1]:
+            bounds = [next(rest) if isinstance(b, Symbolic) else b for b in _bounds(entry)]
+            filled.append(bounds[0] if isinstance(entry, At) else slice(*bounds))
+        return x[tuple(filled)], []
 
     return view
+
+
+def _bounds(entry: Entry) -> tuple[int | Symbolic | None, ...]:
+    if isinstance(entry, Span):
+        return entry.start, entry.stop, entry.step
+    return (entry.value,) if isinstance(entry, At) else ()
+
+
+def _sliced(entries: Sequence[Entry], x: torch.Tensor, given: Sequence[int]) -> tuple[torch.Tensor, list[int]]:
+    rest, backwards, dim = iter(given), [], 0
+    for entry in entries:
+        bounds = [next(rest) if isinstance(b, Symbolic) else b for b in _bounds(entry)]
+        if isinstance(entry, At):
+            x = x.select(dim, bounds[0])
+            continue
+        x, is_reversed = sliced(x, dim, x.shape[dim], bounds)
+        if is_reversed:
+            backwards.append(dim)
+        dim += 1
+    return x, backwards
 
 
 def _picked(x: torch.Tensor, entries: Sequence[Entry], place: int, given: Sequence[torch.Tensor | int]) -> Part:
@@ -88,11 +129,32 @@ def _picked(x: torch.Tensor, entries: Sequence[Entry], place: int, given: Sequen
 
 
 def _in_bounds(positions: torch.Tensor, n: int) -> torch.Tensor:
-    low, high = map(int, positions.aminmax())
+    """Return positions, which are some, counted from the front."""
+    if positions.numel() <= _FEW:
+        numbers = positions.tolist() if positions.dim() == 1 else positions.flatten().tolist()
+        low, high = min(numbers), max(numbers)
+    else:
+        low, high = map(int, positions.aminmax())
     if low < -n or high >= n:
         msg = "a position is out of bounds"
         raise IndexError(msg)
     return torch.where(positions < 0, positions + n, positions) if low < 0 else positions
+
+
+def _rows(x: torch.Tensor, y: torch.Tensor, at: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return positions along the first dimension, counted from the front, and values, a row for each.
+
+    Raises
+    ------
+    IndexError
+        If a position is out of bounds.
+    """
+    shape = (at.shape[0], *x.shape[1:])
+    if y.shape != shape:
+        y = y.expand(shape)
+    if at.dtype is not torch.int64:
+        at = at.to(torch.int64)
+    return _in_bounds(at, x.shape[0]) if shape[0] else at, y
 
 
 def _set_at(entries: Sequence[Entry], place: int) -> InPlace:
@@ -108,7 +170,7 @@ def _set_at(entries: Sequence[Entry], place: int) -> InPlace:
         positions = tuple(picked.positions)
         return partial(picked.view.index_put_, positions, picked.view[positions])
 
-    return InPlace(change, restoring)
+    return InPlace(change, restoring, can_fail=True)
 
 
 def _add_at(entries: Sequence[Entry], place: int) -> InPlace:
@@ -129,7 +191,7 @@ def _add_at(entries: Sequence[Entry], place: int) -> InPlace:
 
     def change(x: torch.Tensor, y: torch.Tensor, *given: torch.Tensor | int) -> Change:
         picked, target, at = flat(x, given)
-        values = picked.laid_out(y).reshape([len(at), *target.shape[1:]])
+        values = picked.laid_out(y).reshape([at.shape[0], *target.shape[1:]])
         return partial(target.index_add_, 0, at, values)
 
     def restoring(x: torch.Tensor, y: torch.Tensor, *given: torch.Tensor | int) -> Change:
@@ -137,4 +199,4 @@ def _add_at(entries: Sequence[Entry], place: int) -> InPlace:
         _, target, at = flat(x, given)
         return partial(target.index_copy_, 0, at, target[at])
 
-    return InPlace(change, restoring)
+    return InPlace(change, restoring, can_fail=True)

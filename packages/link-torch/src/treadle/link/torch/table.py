@@ -46,12 +46,15 @@ class InPlace:
         wrong: the tensor is as it was until then. It raises any error where it cannot write, and the result is then
         made in memory of its own.
     restoring
-        For calls that may fail when they have begun, such as for want of memory: takes the same, and returns the call
-        that brings what the tensor was like now back. None for others.
+        Takes the same, and returns the call that brings back what the tensor was before a change. None for calls that
+        go through all of the tensor, which are made last.
+    can_fail
+        Whether that call may fail when it has begun, such as for want of memory.
     """
 
     change: Callable[..., Change]
     restoring: Callable[..., Change] | None = None
+    can_fail: bool = False
 
 
 @dataclass(frozen=True, slots=True)

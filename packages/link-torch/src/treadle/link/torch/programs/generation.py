@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -35,7 +36,7 @@ class GeneratedFunction:
     # How many of the library's functions it calls, one for each node of the graph.
     operations: int
     # Whether each output is certain to be a tensor in memory of its own, if it is not compiled.
-    fresh: bool
+    fresh: tuple[bool, ...]
 
 
 def _literal(constant: Constant) -> str:
@@ -150,7 +151,7 @@ class _Writer:
         if dead:
             self.lines.append(f"    del {', '.join(dead)}")
 
-    def finish(self, fgraph: FunctionGraph, fresh: bool) -> GeneratedFunction:
+    def finish(self, fgraph: FunctionGraph, fresh: tuple[bool, ...]) -> GeneratedFunction:
         results = [self.tensor(v) for v in fgraph.outputs]
         flag = f"{self.function(either)}({', '.join(self.flags)})" if self.flags else "None"
         self.lines.append(f"    return [{', '.join([flag, *results])}]")
@@ -171,8 +172,8 @@ def generate(
             writer.write(node, lowered[node])
         else:
             writer.write_number(node)
-    makers = {v: v.owner for v in fgraph.outputs if v.owner is not None and v.owner in lowered}
-    fresh = len(makers) == len(fgraph.outputs) and all(
-        makes_new_memory(node, lowered[node], place) for node in makers.values()
-    )
+    times = Counter(fgraph.outputs)
+    makers = [v.owner if v.owner in lowered and times[v] == 1 else None for v in fgraph.outputs]
+    is_new = {node: makes_new_memory(node, lowered[node], place) for node in dict.fromkeys(makers) if node is not None}
+    fresh = tuple([node is not None and is_new[node] for node in makers])
     return writer.finish(fgraph, fresh)

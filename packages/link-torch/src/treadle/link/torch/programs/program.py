@@ -24,8 +24,11 @@ from treadle.link.torch.programs.storage import (
     to_host,
     to_native,
 )
+from treadle.link.torch.programs.updates import updating
 from treadle.link.vm import Program, ProgramGraph, PythonLinker, replay
 from treadle.tensor import TensorType
+
+Relink = Callable[[FunctionGraph, frozenset[int], int], "TorchProgram"]
 
 
 def loader(var: Variable, place: torch.device) -> Callable[[Value], Value]:
@@ -155,9 +158,14 @@ class TorchProgram(Program):
         place: torch.device,
         native_outputs: frozenset[int],
         forms: ProgramForms,
+        relink: Relink,
+        own: int | None = None,
     ) -> None:
         # Where compiled forms of its function are kept.
         self.forms = forms
+        # Links a graph of the same inputs as this program was linked: with some native outputs, of which the first
+        # so many are in memory of their own.
+        self.relink = relink
         self._graph = ProgramGraph.of(fgraph, native_outputs)
         self._generated = generated
         self._run = run
@@ -169,12 +177,18 @@ class TorchProgram(Program):
         self._numbers = [at[v] for v in generated.numbers]
         self._constants = [loader(v, place)(v.data) for v in generated.constants]
         self._shared = frozenset(t.untyped_storage().data_ptr() for t in self._constants)
-        self._outputs = [(str(getattr(v.type, "dtype", "")), i in native_outputs) for i, v in enumerate(fgraph.outputs)]
-        self._place = place
+        outputs = fgraph.outputs[:own]
+        self._outputs = [(str(getattr(v.type, "dtype", "")), i in native_outputs) for i, v in enumerate(outputs)]
+        # The position from which on outputs are for a caller that only reads them.
+        self._own = len(outputs)
+        self.native_outputs = native_outputs
+        self.place = place
         self._on_cpu = place.type == "cpu"
         # On the CPU, results in new memory are handed on as they are, unless a compiled function made them: that may
         # put several into one block.
-        self._fresh = self._on_cpu and generated.fresh and all(is_native(dtype) for dtype, _ in self._outputs)
+        self._fresh = (
+            self._on_cpu and all(generated.fresh[: self._own]) and all(is_native(dtype) for dtype, _ in self._outputs)
+        )
         self._host = [i for i, (_, native) in enumerate(self._outputs) if not native]
 
     @property
@@ -216,7 +230,8 @@ class TorchProgram(Program):
             as_they_are = self._fresh and not getattr(run, "is_compiled", False)
             if bad is None or not bool(bad):
                 if not as_they_are:
-                    return owned(self._outputs, results, tensors, self._shared)
+                    n = self._own
+                    return [*owned(self._outputs, results[:n], tensors, self._shared), *results[n:]]
                 for i in self._host:
                     results[i] = results[i].numpy()
                 return results
@@ -241,6 +256,18 @@ class TorchProgram(Program):
         native = [is_tensor for _, is_tensor in self._outputs]
         take(quick_caller(kinds, self._run, self._constants, native, copied, single, fallback))
 
+    def updating(
+        self, replaced: Sequence[tuple[int, int]], write: Callable[[Sequence[Value]], None]
+    ) -> Callable[..., Sequence[Value]]:
+        """Return a function like the program that writes new values into old ones, where nobody holds these."""
+        whole: list[Callable[..., Any]] = [self]
+        self.offer_caller(self, False, whole.append)
+        return updating(self, replaced, write, whole[-1]) if replaced else whole[-1]
+
+    def loader(self, var: Variable) -> Callable[[Value], Value]:
+        """Return the function that makes a value of a variable a stored tensor on the program's device."""
+        return loader(var, self.place)
+
     def native_guard(self, kind: Type, name: str) -> tuple[str, dict[str, object]] | None:
         """Return an expression that holds for PyTorch tensors of exactly the dtype, rank and known lengths."""
         return tensor_guard(kind, name)
@@ -257,4 +284,4 @@ class TorchProgram(Program):
 
     def device_memory(self) -> Callable[[], int] | None:
         """Begin to count the device's memory anew; return what reads its peak, None on the CPU."""
-        return counted_memory(self._place)
+        return counted_memory(self.place)
