@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from treadle.config import versioned_names
 from treadle.link.torch.backend import BACKEND
 from treadle.link.torch.errors import ForkedProcessError, PyTorchWarning
-from treadle.link.torch.table import TORCH, Checked, Flag, Lowered, Results
+from treadle.link.torch.table import TORCH, Change, Checked, Flag, InPlace, Lowered, Results
 
 if TYPE_CHECKING:
     from treadle.link.torch.external_op import TorchOp, wrap_torch
@@ -27,7 +27,7 @@ else:
     )
 
 __all__ = [
-    "BACKEND", "SCALARS", "SIGN_BIT", "STORAGE_DTYPES", "TORCH", "Checked", "Flag", "ForkedProcessError", "Lowered",
-    "PyTorchWarning", "Results", "TorchFunction", "TorchOp", "converter", "kind", "to_output_dtype", "working",
-    "wrap_torch",
+    "BACKEND", "SCALARS", "SIGN_BIT", "STORAGE_DTYPES", "TORCH", "Change", "Checked", "Flag", "ForkedProcessError",
+    "InPlace", "Lowered", "PyTorchWarning", "Results", "TorchFunction", "TorchOp", "converter", "kind",
+    "to_output_dtype", "working", "wrap_torch",
 ]  # fmt: skip

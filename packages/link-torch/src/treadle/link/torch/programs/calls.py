@@ -57,11 +57,14 @@ def quick_caller(
     owned: Callable[[Sequence[Value], Sequence[Value]], Sequence[Value]],
     single: bool,
     fallback: Callable[..., object],
+    *,
+    fresh: bool,
 ) -> Callable[..., object]:
     """Return a function that calls `run` with tensors on the CPU, or arrays, that are of the inputs' types.
 
-    What does not fit, and everything after a failure, it leaves to `fallback`. Results of `run` are in memory of their
-    own, but for those of compiled code: `owned` copies, of results and of what they were computed from.
+    What does not fit, and everything after a failure, it leaves to `fallback`. If `fresh`, results of `run` are in
+    memory of their own, but for those of compiled code. `owned` makes outputs of others, and of what they were computed
+    from.
     """
     names = [f"x{i}" for i in range(len(kinds))]
     packed = f"({''.join(f'{name}, ' for name in names)})"
@@ -99,15 +102,17 @@ def quick_caller(
         f"    except ValueError: {otherwise}",
         f"  else: {otherwise}",
     ]
+    as_they_are = outputs[0] if single else f"[{', '.join(outputs)}]"
+    copied = f"owned([{', '.join(results)}], {packed}){'[0]' if single else ''}"
     lines = [
         f"def call({', '.join([*(f'{name}=ABSENT' for name in names), *(['/'] if names else []), '*rest', '**kw'])}):",
         *(chosen if names else []),
         f"  if rest or kw: {otherwise}",
         "  check()",
         "  try:",
-        *_run_lines(run, [*names, *_numbered("k", constants)], results, packed, single),
+        *_run_lines(run, [*names, *_numbered("k", constants)], results, packed, copied if fresh else None),
         "    if bad is None or not bool(bad):",
-        f"      return {outputs[0] if single else '[' + ', '.join(outputs) + ']'}",
+        f"      return {as_they_are if fresh else copied}",
         # The fallback meets what has failed again, and explains it.
         "  except Exception: pass",
         f"  {otherwise}",
@@ -121,23 +126,23 @@ def _numbered(prefix: str, values: Sequence[object]) -> list[str]:
     return [f"{prefix}{i}" for i in range(len(values))]
 
 
-def _run_lines(run: object, arguments: Sequence[str], results: Sequence[str], packed: str, single: bool) -> list[str]:
-    """Return the lines that compute the results; those of compiled code, which are one block of memory, are copied."""
+def _run_lines(
+    run: object, arguments: Sequence[str], results: Sequence[str], packed: str, copied: str | None
+) -> list[str]:
+    """Return the lines that compute the results; those of compiled code, which may be one block, are then `copied`."""
     targets, given = ", ".join(["bad", *results]), ", ".join(arguments)
+    lines = [f"    {targets}, = run({given})"]
     if not hasattr(run, "is_compiled"):
-        return [f"    {targets}, = run({given})"]
-    owned = f"owned([{', '.join(results)}], {packed}){'[0]' if single else ''}"
-    copied = [
-        f"    {targets}, = run({given})",
+        return lines
+    if copied is not None:
         # After the call: another thread may have compiled the function in the meantime.
-        f"    if run.is_compiled and (bad is None or not bool(bad)): return {owned}",
-    ]
+        lines.append(f"    if run.is_compiled and (bad is None or not bool(bad)): return {copied}")
     if not isinstance(run, Deferred):
-        return copied
+        return lines
     return [
         "    function = run.plain",
         "    if function is None:",
-        *[f"  {line}" for line in copied],
+        *[f"  {line}" for line in lines],
         "    else:",
         f"      {targets}, = function({given})",
         "      run.calls -= 1",

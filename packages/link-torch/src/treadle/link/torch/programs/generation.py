@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -11,7 +10,7 @@ import torch
 
 from treadle.graph import Apply, Compute, Constant, FunctionGraph, Value, Variable
 from treadle.link.torch.numbers import Host, length_of, on_numbers
-from treadle.link.torch.programs.freshness import makes_new_memory
+from treadle.link.torch.programs.freshness import fresh_outputs
 from treadle.link.torch.programs.planning import ExecutionPlan
 from treadle.link.torch.programs.storage import STORAGE_DTYPES
 from treadle.link.torch.table import Checked, Flag, Lowered
@@ -35,7 +34,7 @@ class GeneratedFunction:
     constants: tuple[Constant, ...]
     # How many of the library's functions it calls, one for each node of the graph.
     operations: int
-    # Whether each output is certain to be a tensor in memory of its own, if it is not compiled.
+    # Whether each output is certain to be a tensor in memory of its own, if the function is not compiled.
     fresh: tuple[bool, ...]
 
 
@@ -101,7 +100,9 @@ class _Writer:
         self.last_use: dict[Apply, list[Variable]] = {}
         alive = {*fgraph.inputs, *fgraph.outputs, *plan.prelude}
         for node in reversed(plan.nodes):
-            dead = [v for v in dict.fromkeys(node.inputs) if v not in alive and not isinstance(v, Constant)]
+            together = plan.merged.get(node)
+            inputs = node.inputs if together is None else (*together.tensors, *together.numbers)
+            dead = [v for v in dict.fromkeys(inputs) if v not in alive and not isinstance(v, Constant)]
             alive.update(dead)
             self.last_use[node] = [v for v in dead if v not in plan.hosts]
 
@@ -136,8 +137,13 @@ class _Writer:
 
     def write(self, node: Apply, lowered: Lowered) -> None:
         self.operations += 1
-        static = set(static_positions(node))
-        args = [self.number(v) if i in static else self.tensor(v) for i, v in enumerate(node.inputs)]
+        together = self.plan.merged.get(node)
+        if together is None:
+            static = set(static_positions(node))
+            args = [self.number(v) if i in static else self.tensor(v) for i, v in enumerate(node.inputs)]
+        else:
+            lowered = together.function
+            args = [*map(self.tensor, together.tensors), *map(self.number, together.numbers)]
         for out in node.outputs:
             self.names[out] = f"v{len(self.names)}"
         targets = [self.names[out] for out in node.outputs]
@@ -172,8 +178,4 @@ def generate(
             writer.write(node, lowered[node])
         else:
             writer.write_number(node)
-    times = Counter(fgraph.outputs)
-    makers = [v.owner if v.owner in lowered and times[v] == 1 else None for v in fgraph.outputs]
-    is_new = {node: makes_new_memory(node, lowered[node], place) for node in dict.fromkeys(makers) if node is not None}
-    fresh = tuple([node is not None and is_new[node] for node in makers])
-    return writer.finish(fgraph, fresh)
+    return writer.finish(fgraph, fresh_outputs(fgraph, plan.merged, lowered, place))

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 
 from treadle.graph import Apply, Constant, FunctionGraph, Unsupported, Variable
 from treadle.link.torch.numbers import length_of, on_numbers
+from treadle.link.torch.programs.merging import Merged, merged
 from treadle.tensor import ARange, Shape, ShapeI, TensorType, stage, static_positions
 
 
@@ -33,6 +34,8 @@ class ExecutionPlan:
     hosts: dict[Variable, Apply] = field(default_factory=dict)
     # Variables computed before the program; those in `hosts` are passed as Python integers, others as tensors.
     prelude: dict[Variable, None] = field(default_factory=dict)
+    # What computes nodes in place of their own rules.
+    merged: dict[Apply, Merged] = field(default_factory=dict)
     # Nodes that cannot be lowered, each with the reason.
     refused: list[tuple[Apply, Unsupported]] = field(default_factory=list)
 
@@ -83,6 +86,12 @@ def plan_of(fgraph: FunctionGraph) -> ExecutionPlan:
                 plan.want_early(out, early, node)
                 continue
             plan.nodes.append(node)
+            together = merged(fgraph, node)
+            if together is not None:
+                plan.merged[node] = together
+                plan.want_hosts(together.numbers, node)
+                plan.want_tensors(together.tensors)
+                continue
             static = set(static_positions(node))
             plan.want_hosts((v for i, v in enumerate(node.inputs) if i in static), node)
             plan.want_tensors(v for i, v in enumerate(node.inputs) if i not in static)

@@ -243,9 +243,10 @@ class TorchProgram(Program):
     def offer_caller(
         self, fallback: Callable[..., object], single: bool, take: Callable[[Callable[..., object]], None]
     ) -> None:
-        """Pass on a function that calls the generated or compiled one at once, where results are in new memory."""
+        """Pass on a function that calls the generated or compiled one at once."""
         kinds: list[Any] = list(self._graph.inputs)
-        if not self._fresh or self._prelude is not None or self._numbers or not can_be_quick(kinds):
+        is_plain = self._on_cpu and can_be_quick(kinds) and can_be_quick(self._graph.outputs)
+        if not is_plain or self._prelude is not None or self._numbers:
             return
         if [at for _, at in self._tensors] != [*range(len(kinds))]:
             return
@@ -254,7 +255,7 @@ class TorchProgram(Program):
             return owned(self._outputs, results, tensors, self._shared)
 
         native = [is_tensor for _, is_tensor in self._outputs]
-        take(quick_caller(kinds, self._run, self._constants, native, copied, single, fallback))
+        take(quick_caller(kinds, self._run, self._constants, native, copied, single, fallback, fresh=self._fresh))
 
     def updating(
         self, replaced: Sequence[tuple[int, int]], write: Callable[[Sequence[Value]], None]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import torch
 
-from treadle.link.torch.part_writing import in_place
+from treadle.link.torch.direct_indexing import can_look, in_place, reader
 from treadle.link.torch.parts import Entry, Part, part
 from treadle.link.torch.programs.storage import wrapped
 from treadle.link.torch.table import TORCH, Checked, Flag, Lowered
@@ -48,11 +48,17 @@ def _add(picked: Part, values: torch.Tensor) -> None:
 
 @TORCH.register(Subtensor, AdvancedSubtensor)
 def subtensor(op: Subtensor | AdvancedSubtensor, node: TensorNode) -> Lowered:
-    """Lower to views, and an index for tensors of positions."""
+    """Lower to views, and an index for tensors of positions; to PyTorch's own index where values are there."""
     entries = op.entries
     place = _place(entries, node, 1)
+    read = reader(entries)
 
     def run(x: torch.Tensor, *parts: torch.Tensor | int) -> tuple[Flag, torch.Tensor]:
+        if read is not None and can_look(x):
+            try:
+                return None, read(x, *parts)
+            except Exception:  # noqa: BLE001 - whatever is wrong, it is found out below
+                pass
         picked = part(x, entries, place, parts)
         return picked.bad, picked.read()
 
@@ -68,8 +74,17 @@ def inc_subtensor(op: IncSubtensor | AdvancedIncSubtensor, node: TensorNode) -> 
     place = _place(entries, node, 2)
     # Additions of truth values are counted, and float16 is added up in float32.
     working = {"bool": torch.int64, "float16": torch.float32}.get(dtype) if not set_ else None
+    form = in_place(entries, set_, dtype, place)
 
     def run(x: torch.Tensor, y: torch.Tensor, *parts: torch.Tensor | int) -> tuple[Flag, torch.Tensor]:
+        if form is not None and can_look(x):
+            try:
+                result = x.clone()
+                form.change(result, y, *[int(p) if isinstance(p, int) or p.dim() == 0 else p for p in parts])()
+            except Exception:  # noqa: BLE001 - as above
+                pass
+            else:
+                return None, result
         result = x.clone() if working is None else x.to(working)
         picked = part(result, entries, place, parts)
         values = picked.laid_out(y if working is None else y.to(working))
@@ -87,4 +102,4 @@ def inc_subtensor(op: IncSubtensor | AdvancedIncSubtensor, node: TensorNode) -> 
             result = result.to(torch.float16)
         return picked.bad, wrapped(result, dtype)
 
-    return Checked(run, in_place(entries, set_, dtype, place))
+    return Checked(run, form)

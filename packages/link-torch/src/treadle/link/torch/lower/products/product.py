@@ -13,6 +13,10 @@ from treadle.tensor import MatMul, TensorNode
 def matmul(op: MatMul, node: TensorNode) -> Lowered:
     """Lower to torch.matmul; integers and bool are multiplied in int64, float16 in float32, and rounded once."""
     out = node.outputs[0].type
+    if kind(out.dtype) in "fc" and {out.dtype, *(x.type.dtype for x in node.inputs)} == {working(out.dtype)}:
+        # Without frames of Python around it. It refuses inner lengths that differ.
+        plain: Lowered = torch.matmul
+        return plain
     dtype = "int64" if kind(out.dtype) in "bi" else working(out.dtype)
     left, right = (converter(x.type.dtype, dtype) for x in node.inputs)
     to_output = converter("int64", "bool") if out.dtype == "bool" else to_output_dtype(out.dtype)

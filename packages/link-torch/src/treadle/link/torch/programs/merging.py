@@ -1,0 +1,100 @@
+"""Nodes that one call of PyTorch's computes together with those that prepare their inputs.
+
+In graphs a product with a vector is one of matrices between changes of rank, and a mean divides by a tensor that is
+made of a length. PyTorch takes vectors, and Python's numbers, as they are: that spares two to four calls each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+from treadle.graph import Apply, Constant, FunctionGraph, Variable
+from treadle.link.torch.numbers import length_of, on_numbers
+from treadle.link.torch.programs.storage import kind, working
+from treadle.tensor import CASTS, DimShuffle, Elemwise, MatMul, TensorVariable, tensors
+
+_NEW_FIRST, _NEW_LAST = ("x", 0), (0, "x")
+# What of a product of matrices is left, by whether the first and the second factor is a vector made a matrix.
+_LEFT = {(True, False): (1,), (False, True): (0,), (True, True): ()}
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """What a node is computed by: a function whose result is in new memory, of tensors and then Python integers."""
+
+    function: Callable[..., torch.Tensor]
+    tensors: tuple[Variable, ...]
+    numbers: tuple[Variable, ...] = ()
+
+
+def merged(fgraph: FunctionGraph, node: Apply) -> Merged | None:
+    """Return how a node is computed together with some of those that its inputs are made by; None for most."""
+    if isinstance(node.op, DimShuffle):
+        return _vector_product(fgraph, node.op, node)
+    return _with_length(node.op, node) if isinstance(node.op, Elemwise) and len(node.inputs) == 2 else None
+
+
+def _vector_product(fgraph: FunctionGraph, op: DimShuffle, node: Apply) -> Merged | None:
+    """Return a product of a matrix and a vector, or of vectors, of floats or complex numbers of one dtype."""
+    (matrix,) = node.inputs
+    product = matrix.owner
+    if product is None or not isinstance(product.op, MatMul) or op.ndim != 2 or len(fgraph.clients[matrix]) != 1:
+        return None
+    dtypes = {x.type.dtype for x in tensors([*product.inputs, matrix])}
+    (dtype, *others) = dtypes
+    if others or kind(dtype) not in "fc" or working(dtype) != dtype:
+        return None
+    a, b = product.inputs
+    row, column = _vector_behind(a, _NEW_FIRST), _vector_behind(b, _NEW_LAST)
+    if op.order != _LEFT.get((row is not None, column is not None)):
+        return None
+    return Merged(torch.matmul, (a if row is None else row, b if column is None else column))
+
+
+def _vector_behind(x: Variable, order: tuple[int | str, ...]) -> Variable | None:
+    node = x.owner
+    return node.inputs[0] if node is not None and node.op == DimShuffle(order, 1) else None
+
+
+def _with_length(op: Elemwise, node: Apply) -> Merged | None:
+    """Return a float tensor divided by a length, or multiplied by one."""
+    if op.scalar_op.name not in {"true_div", "mul"}:
+        return None
+    x, y = tensors(node.inputs)
+    (out,) = tensors(node.outputs)
+    if working(out.type.dtype) != out.type.dtype or {x.type.dtype, y.type.dtype} != {out.type.dtype}:
+        return None
+    length = _length_behind(y)
+    if length is not None:
+        return Merged(torch.true_divide if op.scalar_op.name == "true_div" else torch.mul, (x,), (length,))
+    length = _length_behind(x) if op.scalar_op.name == "mul" else None
+    return None if length is None else Merged(torch.mul, (y,), (length,))
+
+
+def _length_behind(x: TensorVariable) -> Variable | None:
+    """Return the integer, computed from lengths alone, that a float with dimensions of length 1 is made of."""
+    var: Variable = x
+    is_float = False
+    while var.owner is not None:
+        op = var.owner.op
+        if isinstance(op, DimShuffle) and op.ndim == 0:
+            var = var.owner.inputs[0]
+        elif isinstance(op, Elemwise) and not is_float and op.scalar_op is CASTS[x.type.dtype].scalar_op:
+            var, is_float = var.owner.inputs[0], True
+        else:
+            break
+    return var if is_float and var.owner is not None and _is_length(var) else None
+
+
+def _is_length(var: Variable) -> bool:
+    if isinstance(var, Constant):
+        return getattr(var.type, "dtype", "").startswith("int") and var.type.ndim == 0
+    node = var.owner
+    if node is None:
+        return False
+    if length_of(node) is not None:
+        return getattr(var.type, "ndim", 1) == 0
+    return on_numbers(node) is not None and all(map(_is_length, node.inputs))
