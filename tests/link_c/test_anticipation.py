@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import treadle.tensor as tt
+from treadle.cache import default_cache
 from treadle.compile import function
 from treadle.config import config
 from treadle.graph import Apply, FunctionGraph, Op
@@ -56,6 +57,39 @@ def test_program_takes_the_helpers_that_were_compiled_before_it(commands: list[l
     f = function([x], 2 * x, mode="C")
     np.testing.assert_array_equal(f(X[0]), 2 * X[0])
     assert compiled(commands) == 1
+
+
+def likelihood() -> tuple[list[Any], Any]:
+    x, w, y = tt.dmatrix("x"), tt.dvector("w"), tt.dvector("y")
+    score = tt.tanh(x @ w)
+    log_odds = x - tt.log(tt.exp(x).sum(axis=1, keepdims=True))
+    return [x, w, y], (y * score - tt.log1p(tt.exp(score))).sum() + (log_odds[:, 0] ** 2).mean()
+
+
+def test_all_helpers_of_a_model_are_foreseen(commands: list[list[str]]) -> None:
+    inputs, y = likelihood()
+    f = function(inputs, y, mode="C")
+    join()
+    values = [X, np.ones(4), np.ones(3)]
+    assert f(*values) == pytest.approx(function(inputs, y, mode="VM")(*values))
+    # Those of all programs, begun before the cache was looked into, and those of these ops.
+    assert compiled(commands) == 2
+
+
+def test_nothing_is_begun_before_the_cache_is_asked_where_helpers_were_compiled(
+    commands: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = tt.dvector("x")
+    function([x], x + 0.25, mode="C")
+    join()
+    commands.clear()
+    begun: list[object] = []
+    monkeypatch.setattr(anticipation, "foresee", begun.append)
+    function([x], x + 0.75, mode="C")
+    assert begun == []
+    with config.change_flags(base_compiledir=str(default_cache().directory / "other")):
+        function([x], x + 0.5, mode="C")
+    assert len(begun) == 1
 
 
 def test_helpers_of_one_kind_of_graph_are_anticipated_once(commands: list[list[str]]) -> None:

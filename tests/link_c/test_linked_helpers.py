@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -79,6 +80,21 @@ def test_removed_object_is_made_again(link: Link) -> None:
     made.unlink()
     assert link([x], [x - 5])(np.ones(1))[0].tolist() == [-4]
     assert len(objects()) == 1
+
+
+def test_helpers_share_what_runs_once_for_an_array(link: Link, commands: list[list[str]]) -> None:
+    x, m = tt.dvector("x"), tt.dmatrix("m")
+    link([m], [tt.dot(m, m)])
+    link([x], [tt.cumsum(x)])
+    defined = [
+        line.split()[-1]
+        for made in objects()
+        for line in subprocess.run(["nm", made], capture_output=True, text=True, check=True).stdout.splitlines()
+        if " W " in line or " V " in line
+    ]
+    assert any(name.startswith("tr_alloc_linked_") for name in defined)
+    assert len(defined) == len(set(defined))
+    assert sum("-c" in command for command in commands) >= 2
 
 
 def test_rejected_helper_is_told_at_the_node_that_calls_it(link: Link, monkeypatch: pytest.MonkeyPatch) -> None:

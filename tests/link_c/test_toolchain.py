@@ -22,8 +22,9 @@ from treadle.compile import function
 from treadle.config import config
 from treadle.link.c import BACKEND
 from treadle.link.c.errors import BackendUnavailableError, CompileError
+from treadle.link.c.text import simd
 from treadle.link.c.text.simd import simd_functions
-from treadle.link.c.toolchain import Toolchain, c_driver, find_toolchain
+from treadle.link.c.toolchain import Toolchain, c_driver, c_library, find_toolchain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -102,7 +103,7 @@ def test_new_process_does_not_run_the_compiler(tmp_path: Path) -> None:
             check=True,
         )
         assert done.stdout.strip() == "[1.0, 1.0]"
-    # For the program, for the helpers that it calls, to link these, and to find which vector functions there are.
+    # For the program, for the helpers that it calls, to link these, and to find out where the C library is.
     assert log.read_text().split() == ["run"] * 4
 
 
@@ -293,7 +294,8 @@ def test_compiler_whose_library_lacks_functions_on_vectors_does_without(
     tmp_path: Path, link: Callable[..., Any]
 ) -> None:
     # As where a compiler comes with an older C library: the names are unknown when the code is loaded.
-    driver = script(tmp_path / "oldcc", 'exec cc "$@" -D_ZGVdN4v_exp=no_such_name -D_ZGVeN8v_exp=no_such_name '
+    driver = script(tmp_path / "oldcc", f'case "$*" in *-print-file-name=*) echo {tmp_path}/libm.so; exit;; esac\n'
+                    'exec cc "$@" -D_ZGVdN4v_exp=no_such_name -D_ZGVeN8v_exp=no_such_name '
                     "-D_ZGVbN2v_exp=no_such_name")  # fmt: skip
     x = tt.dvector("x")
     with config.change_flags(cxx=str(driver)):
@@ -303,6 +305,21 @@ def test_compiler_whose_library_lacks_functions_on_vectors_does_without(
         program = link([x], [tt.exp(x) + 13])
     np.testing.assert_allclose(program(np.ones(5))[0], np.e + 13)
     assert "_ZGV" not in program.source
+
+
+@pytest.mark.skipif("glibc" not in c_library(), reason="only glibc has these functions")
+def test_vector_functions_of_the_systems_library_are_found_without_compiling(
+    commands: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    toolchain = find_toolchain()
+    assert isinstance(toolchain, Toolchain)
+    found = simd._Probe().read(toolchain)
+    # What is known of the compiler is kept.
+    assert simd._Probe().read(toolchain) == found
+    assert [command[-1] for command in commands] == ["-print-file-name=libm.so"]
+    monkeypatch.setattr(simd, "_links", lambda *_: False)
+    assert simd._Probe().read(toolchain) == found
+    assert len(commands) == 2
 
 
 @pytest.mark.skipif(shutil.which("clang") is None, reason="clang is not installed on this machine")

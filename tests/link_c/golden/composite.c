@@ -1,5 +1,5 @@
 #define TR_ND 2
-#define TR_OPS 16
+#define TR_OPS 256
 #define TR_HEAD 16
 #define TR_TYPE_AT 8
 #define TR_SPARES 16

@@ -43,11 +43,11 @@ class FunctionKey:
     libraries: frozenset[str]  # third-party ones whose versions the key holds
 
 
-def key_of(maker: FunctionMaker) -> FunctionKey:
-    """Return the key of the program that a maker makes."""
+def key_of(maker: FunctionMaker, graph: CanonicalGraph | None = None) -> FunctionKey:
+    """Return the key of the program that a maker makes; `graph` is that of its specification, if there is one yet."""
+    graph = CanonicalGraph(maker.specification) if graph is None else graph
     mode = maker.mode
     backend, linker = mode.backend, maker.linker
-    graph = CanonicalGraph(maker.specification)
     identity = Identity()
     lowerings, barred = _lowerings(identity)
     parts = {

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treadle.cache import default_cache
-from treadle.compile.stored.canonical_graph import inner_nodes
+from treadle.compile.stored.canonical_graph import CanonicalGraph, inner_nodes
 from treadle.compile.stored.code_text import UndigestibleError
 from treadle.compile.stored.graph import StoredGraph, mark_origins, write
 from treadle.compile.stored.key import FunctionKey, key_of
@@ -180,7 +180,9 @@ class FunctionCache:
     def _key(maker: FunctionMaker) -> FunctionKey | None:
         """Return the key of a maker's program, None if it cannot be kept."""
         try:
-            key = key_of(maker)
+            graph = CanonicalGraph(maker.specification)
+            maker.linker.foresee(graph.nodes)
+            key = key_of(maker, graph)
         except UndigestibleError as error:
             LOOKUPS.note(None, "not kept", str(error), maker.name)
             return None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from treadle.graph import FunctionGraph, Value
+    from treadle.graph import Apply, FunctionGraph, Value
     from treadle.link.vm.interface import ExportRequest, Program, ProgramGraph
 
 
@@ -87,6 +87,17 @@ class ProgramLinker:
         By default the argument itself. What is returned is then converted to the type of its input.
         """
         return value
+
+    def foresee(self, nodes: Sequence[Apply]) -> None:
+        """Begin in the background what a machine lacks on which nothing was compiled yet, before the cache is asked.
+
+        By default there is nothing. It raises no errors.
+
+        Parameters
+        ----------
+        nodes
+            The nodes of the graph before it is rewritten.
+        """
 
     def anticipate(self, fgraph: FunctionGraph) -> None:
         """Begin in the background what linking will probably need, for a graph that is rewritten first.

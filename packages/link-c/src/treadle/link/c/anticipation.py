@@ -8,45 +8,46 @@ compiled with the program, as all helpers are without a guess.
 from __future__ import annotations
 
 import contextlib
-from functools import partial
 from typing import TYPE_CHECKING
 
 from treadle.config import TreadleError, new_lock
-from treadle.graph import Constant
+from treadle.graph import Constant, Unsupported
 from treadle.link.c.assembly import helper_head
-from treadle.link.c.background import BACKGROUND
 from treadle.link.c.checking import has_type
 from treadle.link.c.conventions.dtypes import CTYPES
 from treadle.link.c.linking import LINKS_HELPERS, helper_library
 from treadle.link.c.lower.reductions.reduction import reducer_name
 from treadle.link.c.objects import OBJECTS, Source
-from treadle.link.c.runtime.vectors import BLOCK_FUNCTIONS
 from treadle.link.c.support.prebuilt import PREBUILT
+from treadle.link.c.text.expression import expression
 from treadle.link.c.text.prelude import HEADERS
-from treadle.link.c.text.simd import simd_functions
-from treadle.link.c.text.unit import FEWEST_SPARES, rounded_count, rounded_rank
+from treadle.link.c.text.unit import FEWEST_OPERANDS, FEWEST_SPARES, rounded_rank
 from treadle.link.c.toolchain import Toolchain, find_toolchain, support_cache
 from treadle.tensor import (
     AdvancedIncSubtensor,
     AdvancedSubtensor,
     DimShuffle,
     Elemwise,
+    LogSoftmax,
+    LogSumExp,
     MatMul,
     Reduction,
+    Softmax,
     SumTo,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from treadle.graph import Apply, FunctionGraph, Op
+    from treadle.graph import Apply, FunctionGraph, Op, Variable
 
 # What every program calls, and what programs call that have more than one loop.
 _EACH = ("tr_execute", "tr_block8", "tr_vectors")
 _LOOPS = ("tr_alloc", "tr_release", "tr_scalars", "tr_transfer", "tr_move8", "tr_fused", "tr_ahead")
 _SUMMED = ("tr_sum_to", "tr_keep", "tr_reduce")
 _TAKEN = ("tr_take_rows", "tr_gather", "tr_pick8", "tr_adopt", "tr_place", "tr_place_i64")
+_PUT = "tr_fill_to"
 
 
 class _Anticipation:
@@ -56,32 +57,45 @@ class _Anticipation:
         self._lock = new_lock()
         self._asked: set[tuple[Path, Toolchain, str, tuple[str, ...]]] = set()
 
+    def begin_first(self, nodes: Sequence[Apply]) -> None:
+        """Begin what belongs to no family of ops."""
+        if all(has_type(x.type) for node in nodes for x in (*node.inputs, *node.outputs)):
+            variables = (x for node in nodes for x in (*node.inputs, *node.outputs))
+            self._begin(_head(variables), _simple(nodes), first=True)
+
     def begin(self, fgraph: FunctionGraph) -> None:
+        if all(has_type(v.type) for v in (*fgraph.inputs, *fgraph.outputs)):
+            self._begin(_head(fgraph.variables), [*_simple(fgraph.apply_nodes), *_names(fgraph)], first=False)
+
+    def _begin(self, head: str, names: Sequence[str], *, first: bool) -> None:
         toolchain = find_toolchain()
-        if isinstance(toolchain, str) or not LINKS_HELPERS or toolchain.threads or not _is_taken(fgraph):
+        if isinstance(toolchain, str) or not LINKS_HELPERS or toolchain.threads:
             return
-        head, names = HEADERS + _head(fgraph), tuple(dict.fromkeys(_names(fgraph)))
+        head, names = HEADERS + head, tuple(dict.fromkeys(names))
         question = support_cache().directory, toolchain, head, names
         with self._lock:
             if question in self._asked:
                 return
             self._asked.add(question)
-        library = helper_library(toolchain)
-        linked = tuple(filter(library.is_linked, library.linked(" ".join(names))))
+        library = helper_library(toolchain, complete=not first)
+        linked = tuple(library.closed(filter(library.is_linked, library.linked(" ".join(names)))))
         source = Source("", head, library, linked)
         prebuilt = PREBUILT.archives(toolchain, linked, lambda name: source.object_text([name]))
         missing = [name for name in linked if name not in prebuilt]
         # Many are compiled by two runs at once.
-        simple = {*_EACH, *_LOOPS, *_SUMMED}
+        simple = {*library.closed((*_EACH, *_LOOPS, *_SUMMED))}
         parts = ([n for n in missing if n in simple], [n for n in missing if n not in simple])
         for part in parts:
             OBJECTS.begin(toolchain, Source("", head, library, tuple(part)))
-        if any(_scalar_name(node.op) in BLOCK_FUNCTIONS for node in fgraph.apply_nodes):
-            # Whether the C library has them is found out by a run of the compiler, too.
-            BACKGROUND.start(partial(simd_functions, toolchain), "probe")
 
 
 _ANTICIPATION = _Anticipation()
+
+
+def foresee(nodes: Sequence[Apply]) -> None:
+    """Begin to compile those helpers in the background that programs of any ops call, for the nodes of a graph."""
+    with contextlib.suppress(TreadleError, OSError, RuntimeError):
+        _ANTICIPATION.begin_first(nodes)
 
 
 def anticipate(fgraph: FunctionGraph) -> None:
@@ -92,32 +106,78 @@ def anticipate(fgraph: FunctionGraph) -> None:
         _ANTICIPATION.begin(fgraph)
 
 
-def _is_taken(fgraph: FunctionGraph) -> bool:
-    return all(has_type(v.type) for v in (*fgraph.inputs, *fgraph.outputs))
+def _simple(nodes: Iterable[Apply]) -> list[str]:
+    """Return the names of helpers that programs of any ops call."""
+    names = [*_EACH]
+    for node in nodes:
+        if isinstance(node.op, Reduction | SumTo):
+            return [*_EACH, *_LOOPS, *_SUMMED]
+        if isinstance(node.op, MatMul | AdvancedSubtensor | AdvancedIncSubtensor):
+            names = [*_EACH, *_LOOPS]
+    return names
 
 
 def _names(fgraph: FunctionGraph) -> Iterator[str]:
-    """Yield names of helpers."""
-    yield from _EACH
+    """Yield the names of further helpers."""
     for node in fgraph.apply_nodes:
         if isinstance(node.op, Reduction):
-            yield from (*_LOOPS, *_SUMMED)
             if node.op.kind in {"sum", "max"} and has_type(node.inputs[0].type):
                 yield reducer_name(node.op, node.inputs[0].type.dtype)  # type: ignore[attr-defined]  # a tensor's
-        elif isinstance(node.op, SumTo):
-            yield from (*_LOOPS, *_SUMMED)
+            if _is_normalized(node, fgraph):
+                yield f"tr_normalize_{_short(node.outputs[0])}"
         elif isinstance(node.op, MatMul):
-            yield from _LOOPS
             yield from _of_product(node, fgraph)
         elif isinstance(node.op, AdvancedSubtensor | AdvancedIncSubtensor):
-            yield from (*_LOOPS, *_TAKEN)
+            yield from _TAKEN
+            if isinstance(node.op, AdvancedIncSubtensor):
+                yield _PUT
+        elif isinstance(node.op, Softmax | LogSoftmax | LogSumExp) and has_type(node.outputs[0].type):
+            yield f"tr_normalize_{_short(node.outputs[0])}"
+        elif isinstance(node.op, Elemwise) and not _is_replaced(node, fgraph):
+            yield from _of_elements(node)
+
+
+def _is_replaced(node: Apply, fgraph: FunctionGraph) -> bool:
+    """Whether something else will take the place of a node: of a constant power, or of exponentials and their sum."""
+    name = _scalar_name(node.op)
+    if name == "pow":
+        made = node.inputs[1].owner
+        exponent = made.inputs[0] if made is not None and isinstance(made.op, DimShuffle) else node.inputs[1]
+        return isinstance(exponent, Constant)
+    uses = [client for client, _ in fgraph.clients[node.outputs[0]]]
+    return name == "exp" and bool(uses) and all(isinstance(x.op, Reduction) and _is_normalized(x, fgraph) for x in uses)
+
+
+def _of_elements(node: Apply) -> Iterator[str]:
+    """Yield the names of the functions on blocks that an elementwise node calls."""
+    if not all(has_type(x.type) for x in (*node.inputs, *node.outputs)):
+        return
+    with contextlib.suppress(Unsupported):
+        for operation in expression(node.op, node).operations:  # type: ignore[arg-type]  # an elementwise node's
+            if operation.block:
+                yield f"tr_v_{operation.block}_{CTYPES[operation.dtype].short}"
+
+
+def _is_normalized(node: Apply, fgraph: FunctionGraph) -> bool:
+    """Whether a node is the sum of exponentials that a softmax, its logarithm or a logsumexp is made of."""
+    (x,), (total,) = node.inputs, node.outputs
+    if node.op.kind != "sum" or x.owner is None or _scalar_name(x.owner.op) != "exp" or not has_type(total.type):  # type: ignore[attr-defined]  # a reduction's
+        return False
+    uses = [client.op for client, _ in fgraph.clients[total]]
+    uses += [
+        further.op
+        for client, _ in fgraph.clients[total]
+        if isinstance(client.op, DimShuffle)
+        for further, _ in fgraph.clients[client.outputs[0]]
+    ]
+    return any(_scalar_name(op) in {"log", "true_div"} for op in uses)
 
 
 def _of_product(node: Apply, fgraph: FunctionGraph) -> Iterator[str]:
     kind = node.outputs[0].type
     if not has_type(kind) or not all(has_type(x.type) for x in node.inputs):
         return
-    short = CTYPES[kind.dtype].short  # type: ignore[attr-defined]  # a tensor's
+    short = _short(node.outputs[0])
     yield f"tr_matmul_{short}"
     if 1 not in kind.shape:  # type: ignore[attr-defined]  # as above
         yield from ("tr_elemwise_runs", "tr_block1")
@@ -128,20 +188,15 @@ def _of_product(node: Apply, fgraph: FunctionGraph) -> Iterator[str]:
             yield f"tr_accumulate_{short}"
 
 
+def _short(var: Variable) -> str:
+    return CTYPES[var.type.dtype].short  # type: ignore[attr-defined]  # a tensor's
+
+
 def _scalar_name(op: Op) -> str:
     return getattr(op.scalar_op, "name", "") if isinstance(op, Elemwise) else ""
 
 
-def _head(fgraph: FunctionGraph) -> str:
+def _head(variables: Iterable[Variable]) -> str:
     """Return the definitions that the helpers will probably have in front of them."""
-    rank = max((v.type.ndim for v in fgraph.variables if has_type(v.type)), default=1)  # type: ignore[attr-defined]  # tensors
-    leaves = {
-        x.data.tobytes() if isinstance(x, Constant) and has_type(x.type) else x
-        for node in fgraph.apply_nodes
-        for x in node.inputs
-        if x.owner is None
-    }
-    # Loops end where something else is computed than elements.
-    is_one = all(isinstance(node.op, Elemwise | DimShuffle) for node in fgraph.apply_nodes)
-    operands = len(leaves) if is_one else len(leaves) // 2
-    return helper_head(rounded_rank(rank), rounded_count(operands), FEWEST_SPARES)
+    rank = max((v.type.ndim for v in variables if has_type(v.type)), default=1)  # type: ignore[attr-defined]  # tensors
+    return helper_head(rounded_rank(rank), FEWEST_OPERANDS, FEWEST_SPARES)

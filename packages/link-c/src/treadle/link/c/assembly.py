@@ -67,12 +67,13 @@ class Assembly:
         body = "\n".join([*tables, *(functions if written is None else [written])])
         helpers = library.linked(body) if link else library.helpers(body)
         head = helper_head(unit.rank, unit.operand_count, unit.spares)
-        linked = [name for name in FIXED if name in unit.routines and unit.own_blas]
-        blas = "".join(f"extern void {name}_();\n" for name in linked)
+        routines = [name for name in FIXED if name in unit.routines and unit.own_blas]
+        blas = "".join(f"extern void {name}_();\n" for name in routines)
         text = f"{head}{blas}{needs.preamble(written is not None)}{''.join(helpers.values())}{body}\n{init}"
         if not link:
             return Source(HEADERS + text)
-        return Source(prelude(text) + text, HEADERS + head, library, tuple(filter(library.is_linked, helpers)))
+        linked = library.closed(filter(library.is_linked, helpers))
+        return Source(prelude(text) + text, HEADERS + head, library, tuple(linked))
 
     def _kernels(self) -> list[str]:
         functions = []

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
+from treadle.cache import default_cache
 from treadle.config import config
 from treadle.graph import Apply, FunctionGraph, HasInnerGraph, IfElse
 from treadle.link.c.loading import Recipe, restored
 from treadle.link.c.program import CProgram
 from treadle.link.c.support.libraries import SUPPORT
 from treadle.link.c.table import TABLE
-from treadle.link.c.toolchain import find_toolchain
+from treadle.link.c.toolchain import SUPPORT_FOLDER, find_toolchain
 from treadle.link.vm import ExportRequest, Program, ProgramGraph, PythonLinker, RuleLinker
 
 
@@ -45,6 +47,16 @@ class CLinker(RuleLinker):
         with_loops = expand_generators(graph, lambda body: self.expanded(body, whole=whole))
         # Only now can draws be expanded whose generator comes out of a loop.
         return graph if with_loops is graph else super().expanded(with_loops, whole=whole)
+
+    def foresee(self, nodes: Sequence[Apply]) -> None:
+        """Compile what all programs call while the cache is looked into, if the compile directory has nothing yet.
+
+        Where there are shared folders, the program may well be in one of them.
+        """
+        if not config.cache__shared and not (default_cache().directory / SUPPORT_FOLDER).exists():
+            from treadle.link.c.anticipation import foresee
+
+            foresee(nodes)
 
     def anticipate(self, fgraph: FunctionGraph) -> None:
         """Compile helper functions that the program will probably call while the graph is rewritten."""

@@ -62,8 +62,9 @@ class _Libraries:
         self._lock = new_lock()
         self._known: dict[Toolchain, tuple[int, Library]] = {}
 
-    def get(self, toolchain: Toolchain) -> Library:
-        TABLE.load()  # packages add their helpers with their rules
+    def get(self, toolchain: Toolchain, *, complete: bool) -> Library:
+        if complete:
+            TABLE.load()  # packages add their helpers with their rules
         with self._lock:
             added = len(HELPERS.texts)
             if toolchain not in self._known or self._known[toolchain][0] != added:
@@ -74,9 +75,9 @@ class _Libraries:
 _LIBRARIES = _Libraries()
 
 
-def helper_library(toolchain: Toolchain) -> Library:
-    """Return the helper functions, as they are written for a toolchain."""
-    return _LIBRARIES.get(toolchain)
+def helper_library(toolchain: Toolchain, *, complete: bool = True) -> Library:
+    """Return the helper functions, as they are written for a toolchain; without those of families if not `complete`."""
+    return _LIBRARIES.get(toolchain, complete=complete)
 
 
 def link_graph(

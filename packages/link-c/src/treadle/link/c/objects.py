@@ -90,12 +90,13 @@ class HelperObjects:
 
         `supply` waits for them, and compiles again those that failed.
         """
-        _, missing = self.find(toolchain, source)
-        if not missing:
-            return
         directory = support_cache().directory
         keys = dict(zip(source.helpers, self.keys(toolchain, source), strict=True))
+        _, missing = self.find(toolchain, source)
         with self._lock:
+            missing = [name for name in missing if (directory, keys[name]) not in self._begun]
+            if not missing:
+                return
             thread = BACKGROUND.start(partial(self.make, toolchain, source, missing), "helpers")
             self._begun.update(dict.fromkeys(((directory, keys[name]) for name in missing), thread))
 

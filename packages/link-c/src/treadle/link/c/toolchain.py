@@ -98,6 +98,25 @@ class Toolchain:
         """Return the cache key of the library of a C text; it covers everything that the library depends on."""
         return digest("link-c", text, *self.flags, "", *self.libraries, self.identity, self.processor)
 
+    def place_of(self, file: str) -> str:
+        """Return the path of a file of the compiler's own libraries, kept with what programs share.
+
+        Raises
+        ------
+        CompileError
+            If the compiler cannot be run, or has no such file.
+        """
+
+        def ask() -> bytes:
+            command = [self.driver, *self.flags, f"-print-file-name={file}"]
+            status, said = _run(command, shlex.join(command))
+            if status or said == file:
+                msg = f"c: {self.driver} has no file {file}, command: {shlex.join(command)}\n{said}"
+                raise CompileError(msg)
+            return said.encode()
+
+        return support_cache().get_or_create(self.key(f"place of {file}"), ask).decode()
+
     def probe(self, text: str) -> Path:
         """Return the shared library of a C text that shows what the compiler can do, kept with what programs share."""
         return self.kept(self.key(text), text, self.compile, support_cache())
@@ -260,12 +279,16 @@ def _line_of(source: Path, said: str) -> int:
     return int(first[1]) if first else 0
 
 
+# The folder of the compile directory that has what programs share.
+SUPPORT_FOLDER = "support"
+
+
 def support_cache() -> Cache:
     """Return the cache of what programs share, in the compile directory, else the cache of this process."""
     within = default_cache()
     if not within.persistent:
         return within
-    support = Cache(within.directory / "support", quiet=True)
+    support = Cache(within.directory / SUPPORT_FOLDER, quiet=True)
     return support if support.persistent else within
 
 

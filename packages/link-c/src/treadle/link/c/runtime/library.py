@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from functools import partial
 from hashlib import sha256
 
@@ -35,6 +35,8 @@ from treadle.link.c.runtime.vectors import (
 )
 
 _NAME = re.compile(r"\btr_\w+")
+# What is called for an array or a block of it: other helpers' objects refer to those that have it.
+_APART = {name for names in CORE for name in names.split()}
 # Variables of programs with addresses that are passed when these are loaded: what reads them is not linked.
 _ADDRESS = "tr_at_"
 _TYPES = {ctype.short: ctype for ctype in CTYPES.values()}
@@ -66,6 +68,8 @@ class Library:
         self._texts: dict[str, tuple[str, str]] = {}
         # By a helper's own name: what a program declares that has it linked; None for those that are not linked.
         self._declarations: dict[str, str | None] = {}
+        # By a helper's own name: the linked ones that an object with it refers to.
+        self._referred: dict[str, list[str]] = {}
         for names, text in texts.items():
             first, *more = names.split()
             self._texts.update(dict.fromkeys((first, *more), (first, text)))
@@ -125,10 +129,39 @@ class Library:
         """Whether a helper that `linked` has returned is one that is linked."""
         return self._declarations[name] is not None
 
+    def closed(self, names: Iterable[str]) -> list[str]:
+        """Return helpers that are linked, and those that objects with them refer to."""
+        found = dict.fromkeys(names)
+        pending = [*found]
+        while pending:
+            name = pending.pop()
+            if name not in self._referred:
+                self._referred[name] = [n for n in self._object([name]) if n != name and self._is_apart(n)]
+            more = [other for other in self._referred[name] if other not in found]
+            found.update(dict.fromkeys(more))
+            pending += more
+        return [*found]
+
     def object_text(self, names: Iterable[str]) -> str:
-        """Return the text of an object with some of the helpers that can be linked."""
-        text = self.needed(" ".join(names))
+        """Return the text of an object with some of the helpers that can be linked.
+
+        Others that run once for an array or a block are declared in it: they are linked beside it, see `closed`.
+        """
+        names = tuple(names)
+        text = "".join(self._object(names).values())
         return text + "".join(symbols(self._declarations[name] or "") for name in names)
+
+    def _object(self, names: Collection[str]) -> dict[str, str]:
+        """Return the texts in an object with some helpers, by name."""
+
+        def shown(name: str, body: str) -> str:
+            declared = self._declared(name, body)
+            return body if name in names or name not in _APART else declared or body
+
+        return self._collected(" ".join(names), shown)
+
+    def _is_apart(self, name: str) -> bool:
+        return name in _APART and self.is_linked(name)
 
     def _declared(self, name: str, body: str) -> str | None:
         if name not in self._declarations:

@@ -1,9 +1,10 @@
 """Helper functions that are compiled once on a machine, and linked to the programs that call them.
 
 Compiling a helper takes many times as long as linking it, and most of a small program's text is helpers. In the object
-file a helper's text is what it would be in a program, static functions that call each other; what programs call gets
-a second, hidden symbol. That symbol is weak, since two objects that have it may be linked to one program; it tells the
-text of the helper, and of all that it calls, since an older one may be in an object that is kept for another helper.
+file a helper's text is what it would be in a program, static functions that call each other, but for what runs once for
+an array and may be in another object; what programs and other objects call gets a second, hidden symbol. That symbol is
+weak, since two objects that have it may be linked to one program; it tells the text of the helper, and of all that it
+calls, since an older one may be in an object that is kept for another helper.
 """
 
 from __future__ import annotations

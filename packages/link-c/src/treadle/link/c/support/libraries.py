@@ -21,6 +21,7 @@ from treadle.link.c.background import BACKGROUND
 from treadle.link.c.support.library_sources import EXTENSION, EXTENSION_LIBRARY, POOL_LIBRARY, SUFFIX
 from treadle.link.c.support.pool import POOL
 from treadle.link.c.support.prebuilt import PREBUILT, library_key
+from treadle.link.c.toolchain import SUPPORT_FOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -98,7 +99,7 @@ class SupportLibraries:
         within = default_cache()
         if not rest or not within.persistent:
             return []
-        cache = Cache(within.directory / "support", quiet=True)
+        cache = Cache(within.directory / SUPPORT_FOLDER, quiet=True)
         if not cache.persistent:
             return []
         work = [_Work(cache, source, toolchain, use) for source, use in rest if source.has_headers()]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import platform
+import re
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from treadle.config import new_lock
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
     from treadle.link.c.toolchain import Toolchain
 
 _LIBRARY = "libmvec.so.1"
+# Where a system has its C library, as the file that the linker reads for ``-lm``, and what that says of `_LIBRARY`.
+_SYSTEMS = re.compile(r"(?:/usr)?/lib(?:64)?(?:/[^/]+-linux-gnu)?/libm\.so")
+_NAMED = re.compile(r"/[^\s()]+/libmvec\.so\.1(?=[\s)])")
 # Left out, since some results are wrong by nearly four units in the last place: erff(3.6533227) by 3.99999 (all of
 # float32 was tried; docs/simd_accuracy.md).
 _INACCURATE = frozenset({"erff"})
@@ -26,15 +31,17 @@ class _Probe:
     def __init__(self) -> None:
         self._lock = new_lock()
         self._offered: frozenset[str] | None = None
+        self._place: Path | None = None
         self._known: dict[str, frozenset[str]] = {}
 
     def read(self, toolchain: Toolchain) -> frozenset[str]:
         with self._lock:
             if self._offered is None:
-                self._offered = _offered()
+                self._offered, self._place = _offered()
             key = toolchain.key("simd")
             if key not in self._known:
-                self._known[key] = self._offered if _usable(self._offered, toolchain) else frozenset()
+                usable = self._offered and (_links(toolchain, self._place) or _usable(self._offered, toolchain))
+                self._known[key] = self._offered if usable else frozenset()
             return self._known[key]
 
 
@@ -44,22 +51,22 @@ _PROBE = _Probe()
 def simd_functions(toolchain: Toolchain) -> frozenset[str]:
     """Return the C names of the functions to call by their SIMD entry points, such as ``exp`` and ``expf``.
 
-    Entry points exist for every vector width or for none, so the narrowest is looked up. A library that calls those of
-    the width in use is then compiled and loaded once, since a compiler may come with a C library of its own. The
-    compile cache keeps it.
+    Entry points exist for every vector width or for none, so the narrowest is looked up. A compiler may come with a C
+    library of its own: if it is not the system's, a library that calls those of the width in use is compiled and loaded
+    once. The compile cache keeps it.
     """
     return _PROBE.read(toolchain)
 
 
-def _offered() -> frozenset[str]:
-    """Return the functions that the system's library has."""
+def _offered() -> tuple[frozenset[str], Path | None]:
+    """Return the functions that the system's library has, and the library's file if it is known."""
     if platform.machine() not in {"x86_64", "AMD64"}:
-        return frozenset()
+        return frozenset(), None
     backend: Any = import_module("_cffi_backend")
     try:
         library = backend.load_library(_LIBRARY, 0)
     except OSError:
-        return frozenset()
+        return frozenset(), None
     names = set()
     pointer = backend.FFI().typeof("void(*)(void)")
     for name, count in BLOCK_FUNCTIONS.items():
@@ -69,13 +76,32 @@ def _offered() -> frozenset[str]:
             except AttributeError:
                 continue
             names.add(name + suffix)
-    return frozenset(names) - _INACCURATE
+    return frozenset(names) - _INACCURATE, _loaded()
+
+
+def _loaded() -> Path | None:
+    """Return the file of the library, which this process has loaded."""
+    try:
+        lines = Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError):
+        return None
+    return next((Path(line[line.index("/") :]) for line in lines if _LIBRARY.partition(".")[0] in line), None)
+
+
+def _links(toolchain: Toolchain, place: Path | None) -> bool:
+    """Whether it is the system's library that a compiler links, whose file this is."""
+    try:
+        script = Path(toolchain.place_of("libm.so")).resolve()
+        if place is None or not _SYSTEMS.fullmatch(str(script)):
+            return False
+        named = _NAMED.search(script.read_text(encoding="utf-8"))
+    except (CompileError, OSError, ValueError):
+        return False
+    return named is not None and Path(named[0]).resolve() == place.resolve()
 
 
 def _usable(functions: frozenset[str], toolchain: Toolchain) -> bool:
     """Whether generated C can call the functions."""
-    if not functions:
-        return False
     declared, named = [], []
     for function in sorted(functions):
         name = function if function in BLOCK_FUNCTIONS else function[:-1]

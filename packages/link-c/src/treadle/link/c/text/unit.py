@@ -22,6 +22,9 @@ from treadle.tensor import TensorConstant, TensorVariable
 NO_NODE = -1
 # The number of free blocks that are kept for reuse, at least.
 FEWEST_SPARES = 16
+# Programs have room for this many operands of one iteration at least: that costs nothing but room on the stack, and
+# nearly all then take the same helpers, which are compiled once.
+FEWEST_OPERANDS = 256
 _MARK = re.compile(r"/\* node (-?\d+) \*/")
 
 
@@ -32,7 +35,7 @@ def rounded_rank(rank: int) -> int:
 
 def rounded_count(operands: int) -> int:
     """Return what programs with so many operands of one iteration have room for."""
-    return max(16, power_of(4, operands))
+    return max(FEWEST_OPERANDS, power_of(4, operands))
 
 
 def power_of(base: int, least: int) -> int:
