@@ -11,8 +11,9 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from treadle.config import TreadleError, new_lock
-from treadle.graph import Constant, Unsupported
-from treadle.link.c.assembly import helper_head
+from treadle.graph import Constant, DeepCopyOp, FunctionGraph, Unsupported
+from treadle.kernels import TABLE as KERNELS
+from treadle.link.c.assembly import Assembly, helper_head
 from treadle.link.c.checking import has_type
 from treadle.link.c.conventions.dtypes import CTYPES
 from treadle.link.c.linking import LINKS_HELPERS, helper_library
@@ -22,6 +23,7 @@ from treadle.link.c.support.prebuilt import PREBUILT
 from treadle.link.c.text.expression import expression
 from treadle.link.c.text.prelude import HEADERS
 from treadle.link.c.text.unit import FEWEST_OPERANDS, FEWEST_SPARES, rounded_rank
+from treadle.link.c.text.writing import write_unit
 from treadle.link.c.toolchain import Toolchain, find_toolchain, support_cache
 from treadle.tensor import (
     AdvancedIncSubtensor,
@@ -32,6 +34,7 @@ from treadle.tensor import (
     LogSumExp,
     MatMul,
     Reduction,
+    ShapeI,
     Softmax,
     SumTo,
 )
@@ -40,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from treadle.graph import Apply, FunctionGraph, Op, Variable
+    from treadle.graph import Apply, Op, Variable
 
 # What every program calls, and what programs call that have more than one loop.
 _EACH = ("tr_execute", "tr_block8", "tr_vectors")
@@ -56,16 +59,22 @@ class _Anticipation:
     def __init__(self) -> None:
         self._lock = new_lock()
         self._asked: set[tuple[Path, Toolchain, str, tuple[str, ...]]] = set()
+        # Compile directories in which nothing was when this process came.
+        self._new: set[Path] = set()
 
     def begin_first(self, nodes: Sequence[Apply]) -> None:
         """Begin what belongs to no family of ops."""
+        self._new.add(support_cache().directory)
         if all(has_type(x.type) for node in nodes for x in (*node.inputs, *node.outputs)):
             variables = (x for node in nodes for x in (*node.inputs, *node.outputs))
             self._begin(_head(variables), _simple(nodes), first=True)
 
     def begin(self, fgraph: FunctionGraph) -> None:
         if all(has_type(v.type) for v in (*fgraph.inputs, *fgraph.outputs)):
-            self._begin(_head(fgraph.variables), [*_simple(fgraph.apply_nodes), *_names(fgraph)], first=False)
+            names = [*_simple(fgraph.apply_nodes), *_names(fgraph)]
+            self._begin(_head(fgraph.variables), names, first=False)
+            if support_cache().directory in self._new:
+                self._begin(_head(fgraph.variables), _of_kernels(fgraph), first=False)
 
     def _begin(self, head: str, names: Sequence[str], *, first: bool) -> None:
         toolchain = find_toolchain()
@@ -186,6 +195,39 @@ def _of_product(node: Apply, fgraph: FunctionGraph) -> Iterator[str]:
         if any(_scalar_name(op) in {"add", "sub"} for op in uses):
             # A step along a gradient.
             yield f"tr_accumulate_{short}"
+
+
+def _of_kernels(fgraph: FunctionGraph) -> list[str]:
+    """Return the names of kernels, told by writing each node of an op that has some alone."""
+    library = helper_library(find_toolchain())  # type: ignore[arg-type]  # there is one
+    written: dict[tuple[object, ...], Sequence[str]] = {}
+    for node in fgraph.apply_nodes:
+        if KERNELS.find(node.op) is None or not all(has_type(x.type) for x in (*node.inputs, *node.outputs)):
+            continue
+        spare = tuple(_is_spare(x, fgraph) for x in node.inputs)
+        kind = node.op, *(x if isinstance(x, Constant) else x.type for x in node.inputs), spare
+        if kind not in written:
+            written[kind] = ()
+            with contextlib.suppress(TreadleError, Unsupported):
+                unit = write_unit(_alone(node, spare))
+                written[kind] = Assembly(unit).source(library, link=True).helpers
+    return [name for names in written.values() for name in names]
+
+
+def _is_spare(x: Variable, fgraph: FunctionGraph) -> bool:
+    """Whether a variable is a result, or a view of one, that nothing but one node reads, its shape apart."""
+    while x.owner is not None and sum(not isinstance(client.op, ShapeI) for client, _ in fgraph.clients[x]) == 1:
+        if not x.owner.op.view_map:
+            return True
+        x = x.owner.inputs[0]
+    return False
+
+
+def _alone(node: Apply, spare: Sequence[bool]) -> FunctionGraph:
+    """Return a graph of one node, which may overwrite the inputs that are `spare`."""
+    given = [x if isinstance(x, Constant) else x.type.make_variable() for x in node.inputs]
+    read = [DeepCopyOp()(x) if is_spare else x for x, is_spare in zip(given, spare, strict=True)]
+    return FunctionGraph([x for x in given if not isinstance(x, Constant)], node.op.make_node(*read).outputs)
 
 
 def _short(var: Variable) -> str:
