@@ -14,11 +14,15 @@ from treadle.cache import default_cache
 from treadle.compile import function
 from treadle.config import config
 from treadle.link.c import linking
+from treadle.link.c.assembly import helper_head
 from treadle.link.c.errors import CompileError
-from treadle.link.c.linking import LINKS_HELPERS
+from treadle.link.c.linking import LINKS_HELPERS, helper_library
+from treadle.link.c.objects import OBJECTS, Source
 from treadle.link.c.runtime import Library
 from treadle.link.c.runtime.linked import LEAST, declarations
 from treadle.link.c.text.prelude import HEADERS, prelude
+from treadle.link.c.text.unit import FEWEST_OPERANDS, FEWEST_SPARES
+from treadle.link.c.toolchain import Toolchain, find_toolchain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -95,6 +99,24 @@ def test_helpers_share_what_runs_once_for_an_array(link: Link, commands: list[li
     assert any(name.startswith("tr_alloc_linked_") for name in defined)
     assert len(defined) == len(set(defined))
     assert sum("-c" in command for command in commands) >= 2
+
+
+@pytest.mark.usefixtures("commands")
+def test_program_takes_an_object_with_a_helper_that_needs_others(link: Link) -> None:
+    toolchain = find_toolchain()
+    assert isinstance(toolchain, Toolchain)
+    library = helper_library(toolchain)
+    # Products of float64 copy operands, which the sum does not.
+    names = ("tr_matmul_f64", "tr_keep")
+    library.linked(" ".join(names))
+    head = HEADERS + helper_head(2, FEWEST_OPERANDS, FEWEST_SPARES)
+    made = OBJECTS.make(toolchain, Source("", head, library, names), names)
+    x = tt.dmatrix("x")
+    program = link([x], [x.sum(axis=0)])
+    np.testing.assert_array_equal(program(np.ones((2, 3)))[0], [2, 2, 2])
+    assert made in OBJECTS.find(toolchain, Source("", head, library, ("tr_keep",)))[0]
+    assert "tr_keep" in program.source
+    assert "tr_copy" not in program.source
 
 
 def test_rejected_helper_is_told_at_the_node_that_calls_it(link: Link, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from treadle.config import new_lock
 from treadle.link.c.background import BACKGROUND
 from treadle.link.c.errors import CompileError, HelperError
 from treadle.link.c.text.prelude import HEADERS, prelude
-from treadle.link.c.toolchain import support_cache
+from treadle.link.c.toolchain import APART, support_cache
 
 if TYPE_CHECKING:
     import threading
@@ -140,11 +140,11 @@ class HelperObjects:
             file = path.with_suffix(".c")
             file.write_text(prelude(own) + own, encoding="utf-8")
             try:
-                toolchain.compile_object(file, path, keep=False)
+                toolchain.compile_object(file, path, *APART, keep=False)
             except CompileError as error:
                 raise HelperError(str(error)) from error
 
-        key = toolchain.key(f"{text}/* object */")
+        key = toolchain.key(f"{text}/* object, {' '.join(APART)} */")
         file = cache.materialise(key, _SUFFIX, compile_)
         keys = dict(zip(source.helpers, self.keys(toolchain, source), strict=True))
         for name in missing:
