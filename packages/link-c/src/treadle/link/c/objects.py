@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from treadle.link.c.toolchain import Toolchain
 
 _SUFFIX = ".o"
+_APART = " ".join(APART)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class HelperObjects:
             with self._lock:
                 key = self._digests.get((toolchain, text))
             if key is None:
-                key = toolchain.key(text)
+                key = toolchain.key(f"{text}/* {_APART} */")
                 with self._lock:
                     self._digests[toolchain, text] = key
             keys.append(key)
@@ -144,7 +145,7 @@ class HelperObjects:
             except CompileError as error:
                 raise HelperError(str(error)) from error
 
-        key = toolchain.key(f"{text}/* object, {' '.join(APART)} */")
+        key = toolchain.key(f"{text}/* object, {_APART} */")
         file = cache.materialise(key, _SUFFIX, compile_)
         keys = dict(zip(source.helpers, self.keys(toolchain, source), strict=True))
         for name in missing:
