@@ -10,7 +10,7 @@ from treadle.graph import Apply, Variable
 from treadle.link.numba.dtypes import STORAGES
 from treadle.link.numba.kinds import kind_of
 from treadle.link.numba.status import SHAPE, VALUE
-from treadle.link.numba.text.values import ArrayValue, ScalarValue
+from treadle.link.numba.text.values import ArrayValue
 from treadle.link.numba.text.writer import GraphWriter
 
 
@@ -75,14 +75,9 @@ def call_jitted(writer: GraphWriter, node: Apply, function: Callable[..., Any]) 
     pointer = JittedFunction(function, node)
     words: list[str] = []
     for var in node.inputs:
-        value = writer.value(var)
-        if isinstance(value, ScalarValue):
-            place = writer.allocate(["1"], value.storage)
-            writer.add(f"as_{value.storage.memory}({place.address})[0] = {value.storage.stored(value.text)}")
-            words.append(place.address)
-        else:
-            packed = writer.packed(value)
-            words += [packed.address, *packed.dims]
+        value = writer.in_memory(var)
+        packed = writer.packed(value) if value.ndim else value
+        words += [packed.address, *packed.dims]
     count = len(words) + sum(2 + kind.ndim for kind in pointer.returns)
     table = writer.allocate([str(count)], STORAGES["int64"]).address
     writer.add(*(f"as_i8({table})[{at}] = {word}" for at, word in enumerate(words)))

@@ -25,7 +25,7 @@ from treadle.link.numba.dtypes import STORAGES
 from treadle.link.numba.status import MEMORY
 from treadle.link.numba.text.library import LIBRARY
 from treadle.link.numba.text.unit import Unit, make_kernel
-from treadle.link.numba.text.values import ArrayValue, ScalarValue, product
+from treadle.link.numba.text.values import ArrayValue, ScalarValue, padded, product
 
 if TYPE_CHECKING:
     from treadle.graph import Apply, Variable
@@ -83,13 +83,8 @@ class NumbaSite(Site):
 
     def packed(self, x: Variable) -> Given:
         """Return a variable in C order."""
-        value = self.writer.value(x)
-        if not isinstance(value, ScalarValue):
-            return self._given(self.writer.packed(value))
-        room = self.writer.allocate(["1"], value.storage)
-        pointer = f"as_{value.storage.memory}({room.address})"
-        self.writer.add(f"{pointer}[0] = {value.storage.stored(value.text)}")
-        return self._given(room)
+        value = self.writer.in_memory(x)
+        return self._given(self.writer.packed(value) if value.ndim else padded(value, 1))
 
     def bits(self, given: Given) -> Given:
         """Return an array whose elements are read as unsigned integers."""

@@ -144,6 +144,15 @@ class GraphWriter:
             raise TypeError(msg)
         return value
 
+    def in_memory(self, var: Variable) -> ArrayValue:
+        """Return the value of a variable as an array; a number is written into one of rank 0."""
+        value = self.value(var)
+        if isinstance(value, ArrayValue):
+            return value
+        cell = self.allocate(["1"], value.storage)
+        self.add(f"as_{value.storage.memory}({cell.address})[0] = {value.storage.stored(value.text)}")
+        return ArrayValue(cell.address, (), (), value.storage, cell.slots)
+
     def scalar(self, var: Variable, dtype: str | None = None) -> str:
         """Return the expression of a scalar variable, converted to a dtype."""
         known = as_index(var) if dtype == "int64" else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from treadle.link.c.conventions.dtypes import CTYPES, ctype
 from treadle.link.c.table import TABLE
@@ -115,16 +116,13 @@ def _take(
     unit.line("(void)n; (void)xs; (void)rs; }")
 
 
-class _Result:
+class _Result(NamedTuple):
     """The array that the picked elements are copied to, or from."""
 
-    __slots__ = ("dtype", "prepare", "rank", "slot")
-
-    def __init__(self, slot: int, dtype_: str, rank: int, prepare: str = "") -> None:
-        self.slot = slot
-        self.dtype = dtype_
-        self.rank = rank
-        self.prepare = prepare
+    slot: int
+    dtype: str
+    rank: int
+    prepare: str = ""
 
 
 def _arrays(entries: Sequence[Entry], parts: Sequence[TensorVariable]) -> Split:

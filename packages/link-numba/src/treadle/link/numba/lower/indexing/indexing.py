@@ -137,7 +137,7 @@ class _Picked:
     def __init__(
         self, writer: GraphWriter, part: ArrayValue, entries: Sequence[Entry], arrays: Sequence[TensorVariable]
     ) -> None:
-        positions = [index_array(writer, v) for v in arrays]
+        positions = [writer.in_memory(v) for v in arrays]
         self.plan = gather_plan(entries, [v.type.ndim for v in arrays])
         self.storages = [p.storage for p in positions]
         ndim = self.plan.array_ndim
@@ -172,16 +172,6 @@ class _Picked:
         strides = writer.strides_in(y, self.dims)
         unit = picking(self.plan, self.storages, len(self.rest), body, array, part.storage)
         writer.call(unit, [*self.arguments, *array.arguments(y.address, strides)], checked=True)
-
-
-def index_array(writer: GraphWriter, var: TensorVariable) -> ArrayValue:
-    """Return a variable as an array; a scalar is stored in a buffer, as an array of rank 0."""
-    value = writer.value(var)
-    if isinstance(value, ArrayValue):
-        return value
-    cell = writer.allocate(["1"], value.storage)
-    writer.add(f"as_{value.storage.memory}({cell.address})[0] = {value.text}")
-    return ArrayValue(cell.address, (), (), value.storage, cell.slots)
 
 
 @TABLE.register(AdvancedSubtensor)

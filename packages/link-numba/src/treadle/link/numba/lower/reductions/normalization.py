@@ -73,21 +73,11 @@ def _run(
     writer.call(unit, [*(value.dims[d] for d in order), *source, *target])
 
 
-def _as_array(writer: GraphWriter, node: TensorNode) -> ArrayValue:
-    """Return the input; a scalar is written into an array of rank 0."""
-    value = writer.value(node.inputs[0])
-    if isinstance(value, ArrayValue):
-        return value
-    cell = writer.allocate(["1"], value.storage)
-    writer.add(f"as_{value.storage.memory}({cell.address})[0] = {value.storage.stored(value.text)}")
-    return ArrayValue(cell.address, (), (), value.storage, cell.slots)
-
-
 @TABLE.register(Softmax, LogSoftmax)
 def lower_softmax(op: Softmax | LogSoftmax, node: TensorNode, writer: GraphWriter) -> None:
     """Write the call of the kernel; the result has the shape of the input."""
     stem = "softmax" if isinstance(op, Softmax) else "log_softmax"
-    value = _as_array(writer, node)
+    value = writer.in_memory(node.inputs[0])
     if value.ndim:
         result = writer.new_output(node.outputs[0], value.dims)
         _run(writer, stem, op.axes, value, result, result.strides)
@@ -100,7 +90,7 @@ def lower_softmax(op: Softmax | LogSoftmax, node: TensorNode, writer: GraphWrite
 @TABLE.register(LogSumExp)
 def lower_log_sum_exp(op: LogSumExp, node: TensorNode, writer: GraphWriter) -> None:
     """Write the call of the kernel; there is one result for each position on the kept axes."""
-    value = _as_array(writer, node)
+    value = writer.in_memory(node.inputs[0])
     kept = [value.dims[d] for d in range(value.ndim) if d not in op.axes]
     result = writer.allocate(kept or ["1"], STORAGES[value.storage.dtype])
     own = iter(result.strides)
