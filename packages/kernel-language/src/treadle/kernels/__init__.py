@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         takes_real_only,
     )
     from treadle.kernels.tree import Routine, Specialised
+    from treadle.kernels.vector_functions import INACCURATE, LIBMVEC, VECTOR_FUNCTIONS
 
     __version__: str
 else:
@@ -54,14 +55,15 @@ else:
                 "TABLE Axis Comparison Given Length Site at_site overwritten_inputs takes_real_only"
             ),
             "treadle.kernels.tree": "Routine Specialised",
+            "treadle.kernels.vector_functions": "INACCURATE LIBMVEC VECTOR_FUNCTIONS",
         },
     )
 
 __all__ = [
-    "BY_NUMPY", "HELPERS", "SIZES", "SPECIAL_MODULE", "TABLE", "Address", "Axis", "Comparison", "External", "Given",
-    "Kernel", "KernelError", "Length", "Routine", "Site", "Source", "Specialised", "Status", "at_site", "c_name",
-    "c_text", "capsule_pointer", "capsule_signature", "extension", "external", "external_name", "external_table",
-    "is_pointer", "kernel", "kernel_of_text", "memory_code", "numba_lines", "numba_name", "numpy_sort",
-    "overwritten_inputs", "real_dtype", "sorts_table", "special_capsule", "stored_type", "takes_real_only",
-    "value_code", "value_kind",
+    "BY_NUMPY", "HELPERS", "INACCURATE", "LIBMVEC", "SIZES", "SPECIAL_MODULE", "TABLE", "VECTOR_FUNCTIONS", "Address",
+    "Axis", "Comparison", "External", "Given", "Kernel", "KernelError", "Length", "Routine", "Site", "Source",
+    "Specialised", "Status", "at_site", "c_name", "c_text", "capsule_pointer", "capsule_signature", "extension",
+    "external", "external_name", "external_table", "is_pointer", "kernel", "kernel_of_text", "memory_code",
+    "numba_lines", "numba_name", "numpy_sort", "overwritten_inputs", "real_dtype", "sorts_table", "special_capsule",
+    "stored_type", "takes_real_only", "value_code", "value_kind",
 ]  # fmt: skip

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from treadle.config import new_lock
 from treadle.kernels import capsule_pointer, capsule_signature, extension
 from treadle.link.c.errors import BackendUnavailableError
 
@@ -40,7 +40,7 @@ class CPointer:
         BackendUnavailableError
             If the module or the function is missing, or has another signature.
         """
-        return _POINTERS.find(self)
+        return _address(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,23 +64,7 @@ class ExternalPointer(CPointer):
             raise BackendUnavailableError(msg) from error
 
 
-class _Pointers:
-    """The addresses found so far."""
-
-    def __init__(self) -> None:
-        self._lock = new_lock()
-        self._known: dict[CPointer, int] = {}
-
-    def find(self, pointer: CPointer) -> int:
-        with self._lock:
-            if pointer not in self._known:
-                self._known[pointer] = _address(pointer)
-            return self._known[pointer]
-
-
-_POINTERS = _Pointers()
-
-
+@cache
 def _address(pointer: CPointer) -> int:
     try:
         module: Any = extension(pointer.module)

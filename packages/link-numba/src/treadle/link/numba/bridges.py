@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numba
@@ -105,7 +106,7 @@ def bridge(function: Callable[..., Any], takes: Sequence[Kind], returns: Sequenc
         "carray": numba.carray,
         "pointer_at": pointer_at,
         "owned": owned,
-        **{f"result{i}": CONVERSIONS.get(kind, is_result=True) for i, kind in enumerate(returns)},
+        **{f"result{i}": conversion(kind, is_result=True) for i, kind in enumerate(returns)},
         **{kind.dtype: np.dtype(kind.dtype).type for kind in (*takes, *returns)},
     }
     try:
@@ -172,28 +173,15 @@ def called_at(code: Entry, count: int) -> Any:
     return intrinsic(_compiled("typing", text, {"int64": types.int64, "write": write}))
 
 
-class _Conversions:
-    """What turns a value in compiled code into an array of a dtype and rank; one function for each."""
+@cache
+def conversion(kind: Kind, is_result: bool = False) -> Any:
+    """Return what turns a value in compiled code into an array of a dtype and rank.
 
-    def __init__(self) -> None:
-        self._made: dict[tuple[Kind, bool], Any] = {}
-
-    def get(self, kind: Kind, *, is_result: bool = False) -> Any:
-        """Return the function for a type.
-
-        That of results returns a new array in C order. That of arguments may return what it is given, and takes only
-        dtypes that the type holds.
-        """
-        key = kind, is_result
-        if key not in self._made:
-            self._made[key] = _result_of(kind) if is_result else _argument_of(kind)
-        return self._made[key]
-
-
-def _argument_of(kind: Kind) -> Any:
+    That of results returns a new array in C order. That of arguments may return what it is given, and takes only dtypes
+    that the type holds.
+    """
     dtype = np.dtype(kind.dtype)
-    target = numba.from_dtype(dtype)
-    scalar = dtype.type
+    target, scalar = numba.from_dtype(dtype), dtype.type
 
     def convert(x: object) -> object:
         raise NotImplementedError
@@ -201,35 +189,17 @@ def _argument_of(kind: Kind) -> Any:
     @overload(convert, strict=False)  # type: ignore[untyped-decorator]  # numba has no types
     def overloaded(x: Any) -> Callable[..., object]:
         ndim, given = _described(x)
-        if ndim != kind.ndim or given is None or not np.can_cast(as_dtype(given), dtype):
-            msg = f"treadle: an argument is of rank {kind.ndim} and dtype {kind.dtype}, got {x}. Convert it."
+        if ndim != kind.ndim or given is None or not (is_result or np.can_cast(as_dtype(given), dtype)):
+            what = "a result" if is_result else "an argument"
+            msg = f"treadle: {what} is of rank {kind.ndim} and dtype {kind.dtype}, got {x}. Convert it."
             raise TypingError(msg)
         if not isinstance(x, types.Array):
             return lambda x: np.full((), x, scalar)
-        if given == target and x.aligned:
+        if is_result and kind.ndim:
+            return lambda x: np.ascontiguousarray(x).astype(scalar)
+        if not is_result and given == target and x.aligned:
             return lambda x: x
         return lambda x: x.astype(scalar)
-
-    return convert
-
-
-def _result_of(kind: Kind) -> Any:
-    scalar = np.dtype(kind.dtype).type
-
-    def convert(x: object) -> object:
-        raise NotImplementedError
-
-    @overload(convert, strict=False)  # type: ignore[untyped-decorator]  # numba has no types
-    def overloaded(x: Any) -> Callable[..., object]:
-        ndim, given = _described(x)
-        if ndim != kind.ndim or given is None:
-            msg = f"treadle: the function returns {x}, in place of an array of rank {kind.ndim}"
-            raise TypingError(msg)
-        if not isinstance(x, types.Array):
-            return lambda x: np.full((), x, scalar)
-        if not kind.ndim:
-            return lambda x: x.astype(scalar)
-        return lambda x: np.ascontiguousarray(x).astype(scalar)
 
     return convert
 
@@ -240,9 +210,6 @@ def _described(kind: Any) -> tuple[int, NumbaType | None]:
         return kind.ndim, kind.dtype
     number = types.unliteral(kind)
     return 0, number if isinstance(number, types.Number | types.Boolean) else None
-
-
-CONVERSIONS = _Conversions()
 
 
 def callable_program(program: NumbaProgram, table: tuple[NDArray[np.int64], Sequence[np.ndarray]]) -> Any:
@@ -271,7 +238,7 @@ def callable_program(program: NumbaProgram, table: tuple[NDArray[np.int64], Sequ
     results = [f"r{i}" for i in range(len(outputs))]
     lines = [f"given = room_i8_{ends[-1] + 1}(0)"]
     for i, (name, kind, at) in enumerate(zip(names, inputs, starts, strict=False)):
-        scope[f"convert{i}"] = CONVERSIONS.get(Kind(kind.dtype, kind.ndim))
+        scope[f"convert{i}"] = conversion(Kind(kind.dtype, kind.ndim))
         lines.append(f"a{i} = convert{i}({name})")
         for d, length in enumerate(kind.shape):
             if length is not None:

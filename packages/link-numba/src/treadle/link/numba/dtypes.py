@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,39 +45,22 @@ class Storage:
         return f"narrow_f2({text})" if self.dtype == "float16" else text
 
 
-class _Storages:
-    """All dtypes that the backend has, by name."""
-
-    __slots__ = ("_all",)
-
-    def __init__(self) -> None:
-        self._all = {
-            s.dtype: s
-            for s in (
-                Storage("bool", "b1", "b", "u1", 1),
-                *(Storage(f"int{8 * n}", f"i{n}", "i", f"i{n}", n) for n in (1, 2, 4, 8)),
-                *(Storage(f"uint{8 * n}", f"u{n}", "u", f"u{n}", n) for n in (1, 2, 4, 8)),
-                Storage("float16", "f4", "f", "u2", 2),
-                Storage("float32", "f4", "f", "f4", 4),
-                Storage("float64", "f8", "f", "f8", 8),
-                Storage("complex64", "c8", "c", "c8", 8),
-                Storage("complex128", "c16", "c", "c16", 16),
-            )
-        }
-
-    def __contains__(self, dtype: str) -> bool:
-        return dtype in self._all
-
-    def __getitem__(self, dtype: str) -> Storage:
-        return self._all[dtype]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the dtypes."""
-        return tuple(self._all)
-
-
-STORAGES = _Storages()
+# All dtypes that the backend has, by name.
+STORAGES: Mapping[str, Storage] = MappingProxyType(
+    {
+        s.dtype: s
+        for s in (
+            Storage("bool", "b1", "b", "u1", 1),
+            *(Storage(f"int{8 * n}", f"i{n}", "i", f"i{n}", n) for n in (1, 2, 4, 8)),
+            *(Storage(f"uint{8 * n}", f"u{n}", "u", f"u{n}", n) for n in (1, 2, 4, 8)),
+            Storage("float16", "f4", "f", "u2", 2),
+            Storage("float32", "f4", "f", "f4", 4),
+            Storage("float64", "f8", "f", "f8", 8),
+            Storage("complex64", "c8", "c", "c8", 8),
+            Storage("complex128", "c16", "c", "c16", 16),
+        )
+    }
+)
 
 
 def is_name(text: str) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from treadle.kernels import Kernel, value_code
 from treadle.link.numba.dtypes import STORAGES, converted
-from treadle.link.numba.text.kernels import UNITS
+from treadle.link.numba.text.kernels import unit_of
 from treadle.tensor import BLOCK_KERNELS, SCALAR_KERNELS, ScalarOp, ScalarTable, Step
 
 # Python expressions: {0} {1} {2} are the operands, {t} is the code of the dtype computed with (f8), and libm_exp_{t} is
@@ -39,7 +39,7 @@ def step_text(step: Step, operands: Sequence[tuple[str, str]], *, many: bool = F
     scalar_op, loops, out = step.scalar_op, step.loops, step.out
     block = BLOCK_KERNELS.find(scalar_op, "f") if many and loops[0] == out in {"float32", "float64"} else None
     if block is not None:
-        unit = UNITS.get(block.specialised([("int64", 0), (out, -1), (out, -1)], {}))
+        unit = unit_of(block.specialised([("int64", 0), (out, -1), (out, -1)], {}))
         return f"in_blocks_{STORAGES[out].code}({unit.name}, {operands[0][0]})"
     args = [converted(text, dtype, loop) for (text, dtype), loop in zip(operands, loops, strict=True)]
     if scalar_op.name.startswith("cast_"):
@@ -66,7 +66,7 @@ def _called(kernel: Kernel, args: Sequence[str], loops: Sequence[str], out: str)
         arg if STORAGES[loop].code == code else f"{code}({arg})"
         for arg, loop, code in zip(args, loops, (value_code(p.kind) for p in version.parameters), strict=True)
     ]
-    call = f"{UNITS.get(version).name}({', '.join(passed)})"
+    call = f"{unit_of(version).name}({', '.join(passed)})"
     return call if value_code(version.result) == STORAGES[out].code else f"{STORAGES[out].code}({call})"
 
 

@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections.abc import Container
 from string import Template
 
+from treadle.kernels import VECTOR_FUNCTIONS
 from treadle.link.c.conventions.dtypes import CType
 from treadle.link.c.runtime.kernels import KERNELS
 from treadle.tensor import BLOCK_KERNELS, SCALAR_OPS
 
 # Functions of one operand that are kernels of `treadle.tensor.BLOCK_KERNELS`.
 KERNEL_BLOCKS = ("digamma", "erfcinv", "erfinv", "gammaln", "ndtri")
-# The C names of the functions that the C library may have on vectors, each with its number of operands.
-VECTOR_FUNCTIONS = {
-    "exp": 1, "exp2": 1, "expm1": 1, "log": 1, "log2": 1, "log10": 1, "log1p": 1, "sin": 1, "cos": 1, "tan": 1,
-    "asin": 1, "acos": 1, "atan": 1, "sinh": 1, "cosh": 1, "tanh": 1, "asinh": 1, "acosh": 1, "atanh": 1,
-    "cbrt": 1, "erf": 1, "erfc": 1, "pow": 2, "atan2": 2, "hypot": 2,
-}  # fmt: skip
-# Those, and others, that may be called on whole blocks.
+# The C names of the functions that may be called on whole blocks, each with its number of operands.
 BLOCK_FUNCTIONS = {**VECTOR_FUNCTIONS, **dict.fromkeys(KERNEL_BLOCKS, 1)}
 
 # The widest vectors that the compiler may use here decide which entry point is called: AVX-512 (e), AVX2 (d), SSE (b).

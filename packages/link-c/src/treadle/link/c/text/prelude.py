@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from treadle.link.c.runtime.vectors import VECTOR_FUNCTIONS
+from treadle.kernels import VECTOR_FUNCTIONS
 
 HEADERS = """\
 #ifndef _GNU_SOURCE

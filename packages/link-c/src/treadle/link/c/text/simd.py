@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from treadle.config import new_lock
+from treadle.kernels import INACCURATE, LIBMVEC
 from treadle.link.c.conventions.abi import BRIDGE
 from treadle.link.c.errors import CompileError
 from treadle.link.c.runtime.vectors import BLOCK_FUNCTIONS, VECTOR_TYPES
@@ -16,13 +17,9 @@ from treadle.link.c.runtime.vectors import BLOCK_FUNCTIONS, VECTOR_TYPES
 if TYPE_CHECKING:
     from treadle.link.c.toolchain import Toolchain
 
-_LIBRARY = "libmvec.so.1"
-# Where a system has its C library, as the file that the linker reads for ``-lm``, and what that says of `_LIBRARY`.
+# Where a system has its C library, as the file that the linker reads for ``-lm``, and what that says of libmvec.
 _SYSTEMS = re.compile(r"(?:/usr)?/lib(?:64)?(?:/[^/]+-linux-gnu)?/libm\.so")
-_NAMED = re.compile(r"/[^\s()]+/libmvec\.so\.1(?=[\s)])")
-# Left out, since some results are wrong by nearly four units in the last place: erff(3.6533227) by 3.99999 (all of
-# float32 was tried; docs/simd_accuracy.md).
-_INACCURATE = frozenset({"erff"})
+_NAMED = re.compile(rf"/[^\s()]+/{re.escape(LIBMVEC)}(?=[\s)])")
 
 
 class _Probe:
@@ -64,7 +61,7 @@ def _offered() -> tuple[frozenset[str], Path | None]:
         return frozenset(), None
     backend: Any = import_module("_cffi_backend")
     try:
-        library = backend.load_library(_LIBRARY, 0)
+        library = backend.load_library(LIBMVEC, 0)
     except OSError:
         return frozenset(), None
     names = set()
@@ -76,7 +73,7 @@ def _offered() -> tuple[frozenset[str], Path | None]:
             except AttributeError:
                 continue
             names.add(name + suffix)
-    return frozenset(names) - _INACCURATE, _loaded()
+    return frozenset(names) - INACCURATE, _loaded()
 
 
 def _loaded() -> Path | None:
@@ -85,7 +82,7 @@ def _loaded() -> Path | None:
         lines = Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError):
         return None
-    return next((Path(line[line.index("/") :]) for line in lines if _LIBRARY.partition(".")[0] in line), None)
+    return next((Path(line[line.index("/") :]) for line in lines if LIBMVEC.partition(".")[0] in line), None)
 
 
 def _links(toolchain: Toolchain, place: Path | None) -> bool:

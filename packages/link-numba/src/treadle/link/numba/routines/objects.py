@@ -35,12 +35,12 @@ _WRITEABLE = 0x0400
 # the status is returned), whether the first result is returned instead of the list of all, NumPy's function and type of
 # arrays, and the dtypes; then the memory that loops watch.
 FALLBACK, SINGLE, NEW, TYPE, DTYPES = range(5)
-WATCH = DTYPES + len(STORAGES.names)
+WATCH = DTYPES + len(STORAGES)
 
 
 def dtype_word(dtype: str) -> int:
     """Return the word of a program's table that holds the address of a dtype."""
-    return DTYPES + STORAGES.names.index(dtype)
+    return DTYPES + [*STORAGES].index(dtype)
 
 
 TEXT = f"""
@@ -152,7 +152,7 @@ def object_words() -> tuple[int, ...]:
     interface = import_module("numpy._core._multiarray_umath")._ARRAY_API
     functions = capsule_pointer(interface)
     new = ctypes.cast(functions, ctypes.POINTER(ctypes.c_void_p))[_NEW_FROM_DESCR]
-    return 0, 0, new or 0, id(np.ndarray), *(id(np.dtype(name)) for name in STORAGES.names)
+    return 0, 0, new or 0, id(np.ndarray), *(id(np.dtype(name)) for name in STORAGES)
 
 
 class _Method(ctypes.Structure):

@@ -9,16 +9,9 @@ from dataclasses import dataclass
 import llvmlite.binding as llvm
 
 from treadle.config import new_lock
+from treadle.kernels import INACCURATE, LIBMVEC, VECTOR_FUNCTIONS
 
-LIBRARY = "libmvec.so.1"
-ONE = (
-    "exp", "exp2", "exp10", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan",
-    "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "cbrt", "erf", "erfc",
-)  # fmt: skip
-TWO = ("pow", "atan2", "hypot")
 SETS = (("avx512f", "e", 8), ("avx2", "d", 4))
-# Left out: wrong by four units in the last place for some numbers.
-INACCURATE = frozenset({"erff"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,19 +59,18 @@ def _probe() -> dict[str, tuple[VectorForm, ...]]:
     if not sets:
         return {}
     try:
-        library = ctypes.CDLL(LIBRARY)
+        library = ctypes.CDLL(LIBMVEC)
     except OSError:
         return {}
     forms = {}
-    for names, mark in ((ONE, "v"), (TWO, "vv")):
-        for name in names:
-            for symbol, part in ((name, 1), (f"{name}f", 2)):
-                vectors = [VectorForm(f"_ZGV{x}N{n * part}{mark}_{symbol}", n * part) for x, n in sets]
-                present = tuple(form for form in vectors if hasattr(library, form.symbol))
-                if present and symbol not in INACCURATE:
-                    forms[symbol] = present
+    for name, count in VECTOR_FUNCTIONS.items():
+        for symbol, part in ((name, 1), (f"{name}f", 2)):
+            vectors = [VectorForm(f"_ZGV{x}N{n * part}{'v' * count}_{symbol}", n * part) for x, n in sets]
+            present = tuple(form for form in vectors if hasattr(library, form.symbol))
+            if present and symbol not in INACCURATE:
+                forms[symbol] = present
     if forms:
-        llvm.load_library_permanently(LIBRARY)
+        llvm.load_library_permanently(LIBMVEC)
     return forms
 
 

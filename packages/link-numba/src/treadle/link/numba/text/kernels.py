@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from treadle.kernels import (
@@ -33,28 +34,16 @@ if TYPE_CHECKING:
     from treadle.link.numba.text.writer import GraphWriter
 
 
-class _Units:
-    """The units of kernels, each made once."""
-
-    def __init__(self) -> None:
-        self._known: dict[Specialised, Unit] = {}
-
-    def get(self, kernel: Specialised) -> Unit:
-        """Return the unit of a kernel."""
-        unit = self._known.get(kernel)
-        if unit is None:
-            lines = numba_lines(kernel, lambda called: self.get(called).name)
-            uses = [*map(self.get, kernel.kernels), *LIBRARY.used_by("\n".join(lines))]
-            params = [(numba_name(p.name), value_code(p.kind)) for p in kernel.parameters]
-            params += [(external_name(each), "i8") for each in kernel.externals]
-            unit = self._known[kernel] = make_kernel(
-                f"kernel_{kernel.name}", params, lines, uses, is_inlined=kernel.inline
-            )
-            LIBRARY.keep(unit)
-        return unit
-
-
-UNITS = _Units()
+@cache
+def unit_of(kernel: Specialised) -> Unit:
+    """Return the unit of a kernel."""
+    lines = numba_lines(kernel, lambda called: unit_of(called).name)
+    uses = [*map(unit_of, kernel.kernels), *LIBRARY.used_by("\n".join(lines))]
+    params = [(numba_name(p.name), value_code(p.kind)) for p in kernel.parameters]
+    params += [(external_name(each), "i8") for each in kernel.externals]
+    unit = make_kernel(f"kernel_{kernel.name}", params, lines, uses, is_inlined=kernel.inline)
+    LIBRARY.keep(unit)
+    return unit
 
 
 class NumbaSite(Site):
@@ -241,7 +230,7 @@ class NumbaSite(Site):
 
     def write(self, version: Specialised, arguments: Sequence[str], keeps: bool) -> Length | None:
         """Write a call."""
-        unit = UNITS.get(version)
+        unit = unit_of(version)
         arguments = [*arguments, *(self.writer.pointer(each.source) for each in version.externals)]
         if not keeps:
             self.writer.call(unit, arguments, checked=True)

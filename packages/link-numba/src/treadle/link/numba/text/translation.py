@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from numba.core import callconv
@@ -47,14 +48,14 @@ def compile_unit(unit: Unit, used: Mapping[str, Emitted]) -> Emitted:
         If its text is beyond the part of Python that is emitted.
     """
     with span("compiler"), global_compiler_lock:
-        target = TARGETS.get()
+        target = _target()
         return _emitted(unit, target, PartLibrary(target.context.codegen(), unit.name), used)
 
 
 def compile_entry(unit: Unit, used: Mapping[str, Emitted]) -> Emitted:
     """Compile a unit that C can call; errors are those of `compile_unit`."""
     with span("compiler"), global_compiler_lock:
-        target = TARGETS.get()
+        target = _target()
         library = target.context.codegen().create_library(unit.name)
         library.enable_object_caching()
         return _emitted(unit, target, library, used)
@@ -73,22 +74,16 @@ def _emitted(unit: Unit, target: Target, library: JITCodeLibrary, used: Mapping[
     return emitted
 
 
-class _Targets:
-    """Numba's contexts, with and without fastmath, set up as Numba's compiler does for our options."""
-
-    def __init__(self) -> None:
-        self._made: dict[bool, Target] = {}
-
-    def get(self) -> Target:
-        fast = bool(config.numba__fastmath)
-        if fast not in self._made:
-            cpu_target.typing_context.refresh()
-            base = cpu_target.target_context
-            base.refresh()
-            flags: dict[str, object] = {"fastmath": FastMathOptions(True)} if fast else {}
-            context = base.subtarget(enable_nrt=True, error_model=callconv.create_error_model("numpy", base), **flags)
-            self._made[fast] = Target(cpu_target.typing_context, context)
-        return self._made[fast]
+def _target() -> Target:
+    return _target_of(bool(config.numba__fastmath))
 
 
-TARGETS = _Targets()
+@cache
+def _target_of(fast: bool) -> Target:
+    """Return Numba's contexts, with or without fastmath, set up as Numba's compiler does for our options."""
+    cpu_target.typing_context.refresh()
+    base = cpu_target.target_context
+    base.refresh()
+    flags: dict[str, object] = {"fastmath": FastMathOptions(True)} if fast else {}
+    context = base.subtarget(enable_nrt=True, error_model=callconv.create_error_model("numpy", base), **flags)
+    return Target(cpu_target.typing_context, context)
