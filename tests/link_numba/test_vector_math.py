@@ -8,7 +8,7 @@ import pytest
 import treadle.tensor as tt
 from tests.link_numba.conftest import Link
 from treadle.kernels import VECTOR_FUNCTIONS
-from treadle.link.numba.routines.vector_math import VECTOR_MATH
+from treadle.link.numba.routines.vector_math import vector_forms, vector_width
 
 _DOMAINS = {
     "log": (1e-30, 1e30), "log2": (1e-30, 1e30), "log10": (1e-30, 1e30), "log1p": (-0.999, 1e6),
@@ -17,10 +17,10 @@ _DOMAINS = {
 
 
 def test_the_widest_vectors_come_first() -> None:
-    for forms in VECTOR_MATH.forms().values():
+    for forms in vector_forms().values():
         lanes = [form.lanes for form in forms]
         assert lanes == sorted(lanes, reverse=True)
-    assert VECTOR_MATH.width in {0, 256, 512}
+    assert vector_width() in {0, 256, 512}
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])

@@ -26,7 +26,7 @@ from treadle.graph import Apply, FunctionGraph, GraphTypeError, LoweringError
 from treadle.link.numba.compiler import Entry
 from treadle.link.numba.dtypes import STORAGES
 from treadle.link.numba.kinds import Kind, kind_of
-from treadle.link.numba.primitives import PRIMITIVES
+from treadle.link.numba.primitives import find_primitive
 from treadle.link.numba.program import ERRORS, NumbaProgram
 from treadle.link.numba.text.entry import result_words, words_of
 from treadle.link.vm import PythonLinker
@@ -102,7 +102,7 @@ def bridge(function: Callable[..., Any], takes: Sequence[Kind], returns: Sequenc
     text = "def bridge(words):\n" + "".join(f"    {line}\n" for line in lines)
     scope = {
         "function": function,
-        "as_i8": PRIMITIVES.find("as_i8"),
+        "as_i8": find_primitive("as_i8"),
         "carray": numba.carray,
         "pointer_at": pointer_at,
         "owned": owned,
@@ -266,7 +266,7 @@ def callable_program(program: NumbaProgram, table: tuple[NDArray[np.int64], Sequ
     lines.append(f"return {_tuple(results)}")
     text = f"def jit_function({', '.join(names)}):\n" + "".join(f"    {line}\n" for line in lines)
     for name in set(re.findall(r"[A-Za-z_]\w*", text)).difference(scope):
-        primitive = PRIMITIVES.find(name)
+        primitive = find_primitive(name)
         if primitive is not None:
             scope[name] = primitive
     return numba.njit(nogil=True, no_cfunc_wrapper=True)(_compiled("jit_function", text, scope))

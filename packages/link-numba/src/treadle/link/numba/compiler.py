@@ -21,7 +21,7 @@ from numba.core.runtime import rtsys
 
 from treadle.cache import default_cache, digest
 from treadle.config import config, new_lock, span
-from treadle.link.numba.routines.vector_math import VECTOR_MATH
+from treadle.link.numba.routines.vector_math import vector_stamp
 from treadle.link.numba.text.unit import Unit
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class UnitCompiler:
             own = [(folder / name).read_bytes() for name in _OWN]
             machine = repr(cpu_target.target_context.codegen().magic_tuple())
             versions = f"{numba.__version__} {llvmlite.__version__} {sys.version}"
-            self._stamp = digest(versions, machine, VECTOR_MATH.stamp(), *own)
+            self._stamp = digest(versions, machine, vector_stamp(), *own)
         return self._stamp
 
     def key(self, unit: Unit, entry: bool) -> str:

@@ -9,7 +9,7 @@ import math
 import struct
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 
 from llvmlite import ir
 from numba import types
@@ -21,13 +21,12 @@ from numba.extending import _Intrinsic as Intrinsic
 from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
-from treadle.config import new_lock
 from treadle.link.numba.routines import calls, eights, lanes, memory
 from treadle.link.numba.routines.externals import EXTERNALS, is_family
 from treadle.link.numba.routines.lapack import ROUTINES
 from treadle.link.numba.routines.numpy_sorts import SORTS
 from treadle.link.numba.routines.special import SPECIAL
-from treadle.link.numba.routines.vector_math import VECTOR_MATH
+from treadle.link.numba.routines.vector_math import vector_forms
 
 # A function that writes a call: it takes context, builder, signature and argument values, and returns the result.
 Write = Callable[[BaseContext, ir.IRBuilder, Signature, Sequence[ir.Value]], ir.Value]
@@ -196,7 +195,7 @@ def _picked(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: S
 def _libm(name: str, code: str) -> Intrinsic:
     """A function of the C library's libm; it carries the names of its vector forms, which LLVM then uses in loops."""
     symbol = name if code == "f8" else f"{name}f"
-    forms = VECTOR_MATH.of(symbol)
+    forms = vector_forms().get(symbol, ())
     kind = TYPES[code]
 
     def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
@@ -519,31 +518,14 @@ _SINGLE: dict[str, Callable[[], Intrinsic | float]] = {
 }
 
 
-class Primitives:
-    """The primitives by name, each built at its first use."""
-
-    def __init__(self) -> None:
-        self._lock = new_lock()
-        self._made: dict[str, Intrinsic | NumbaType | float | None] = {}
-
-    def find(self, name: str) -> Intrinsic | NumbaType | float | None:
-        """Return the primitive with a name, or None if there is none."""
-        if name not in self._made:
-            with self._lock:
-                if name not in self._made:
-                    self._made[name] = self._make(name)
-        return self._made[name]
-
-    @staticmethod
-    def _make(name: str) -> Intrinsic | NumbaType | float | None:
-        if name in _SINGLE or name in TYPES:
-            return _SINGLE[name]() if name in _SINGLE else TYPES[name]
-        stem, _, rest = name.partition("_")
-        if rest and is_family(stem):
-            return _external(stem, rest)
-        if stem not in _FAMILIES or not rest:
-            return None
-        return _FAMILIES[stem](*rest.rsplit("_", 1))
-
-
-PRIMITIVES = Primitives()
+@cache
+def find_primitive(name: str) -> Intrinsic | NumbaType | float | None:
+    """Return the primitive with a name, built at its first use, or None if there is none."""
+    if name in _SINGLE or name in TYPES:
+        return _SINGLE[name]() if name in _SINGLE else TYPES[name]
+    stem, _, rest = name.partition("_")
+    if rest and is_family(stem):
+        return _external(stem, rest)
+    if stem not in _FAMILIES or not rest:
+        return None
+    return _FAMILIES[stem](*rest.rsplit("_", 1))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
 import llvmlite.binding as llvm
 
-from treadle.config import new_lock
 from treadle.kernels import INACCURATE, LIBMVEC, VECTOR_FUNCTIONS
 
 SETS = (("avx512f", "e", 8), ("avx2", "d", 4))
@@ -24,35 +24,12 @@ class VectorForm:
     lanes: int
 
 
-class VectorMath:
-    """The vector forms on this machine, looked up when first asked for."""
+@cache
+def vector_forms() -> Mapping[str, tuple[VectorForm, ...]]:
+    """Return the vector forms on this machine, by the scalar function's name; those for the widest vectors come first.
 
-    def __init__(self) -> None:
-        self._lock = new_lock()
-        self._forms: Mapping[str, tuple[VectorForm, ...]] | None = None
-
-    def forms(self) -> Mapping[str, tuple[VectorForm, ...]]:
-        """Return all forms by the scalar function's name; the library is then loaded for compiled code."""
-        with self._lock:
-            if self._forms is None:
-                self._forms = _probe()
-        return self._forms
-
-    def of(self, symbol: str) -> tuple[VectorForm, ...]:
-        """Return the forms of one function, those for the widest vectors first."""
-        return self.forms().get(symbol, ())
-
-    @property
-    def width(self) -> int:
-        """The number of bits of the widest vectors that there are functions on; 0 if there are none."""
-        return max((64 * form.lanes for form in self.of("exp")), default=0)
-
-    def stamp(self) -> str:
-        """Return a text for cache keys: code that calls a function can only be loaded where it exists."""
-        return " ".join(form.symbol for forms in self.forms().values() for form in forms)
-
-
-def _probe() -> dict[str, tuple[VectorForm, ...]]:
+    The library is then loaded for compiled code.
+    """
     features = llvm.get_host_cpu_features()
     # The letter of an instruction set in the names of vector functions, and its lanes of eight bytes.
     sets = [(letter, lanes) for feature, letter, lanes in SETS if features.get(feature)]
@@ -74,4 +51,11 @@ def _probe() -> dict[str, tuple[VectorForm, ...]]:
     return forms
 
 
-VECTOR_MATH = VectorMath()
+def vector_width() -> int:
+    """Return the number of bits of the widest vectors that there are functions on; 0 if there are none."""
+    return max((64 * form.lanes for form in vector_forms().get("exp", ())), default=0)
+
+
+def vector_stamp() -> str:
+    """Return a text for cache keys: code that calls a function can only be loaded where it exists."""
+    return " ".join(form.symbol for forms in vector_forms().values() for form in forms)

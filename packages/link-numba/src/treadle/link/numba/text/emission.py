@@ -23,8 +23,8 @@ from numba.core.typing import BaseContext as TypingContext
 from numba.core.typing.templates import Signature
 from numba.extending import _Intrinsic
 
-from treadle.link.numba.primitives import PRIMITIVES, TYPES
-from treadle.link.numba.routines.vector_math import VECTOR_MATH
+from treadle.link.numba.primitives import TYPES, find_primitive
+from treadle.link.numba.routines.vector_math import vector_width
 from treadle.link.numba.text.lifetimes import lasting_names
 from treadle.link.numba.text.unit import Unit
 
@@ -367,7 +367,7 @@ class Emitter:
         name = node.id
         kind = self._kinds.get(name)
         if kind is None:
-            number = PRIMITIVES.find(name)
+            number = find_primitive(name)
             if not isinstance(number, float):
                 raise BeyondError(name)
             return self._constant(types.float64, number)
@@ -399,7 +399,7 @@ class Emitter:
         kind = left.kind if isinstance(left.kind, types.Complex) else right.kind
         left = self._cast(kind, left)
         right = self._cast(kind if isinstance(right.kind, types.Complex) else _REAL[kind], right)
-        primitive = PRIMITIVES.find(name)
+        primitive = find_primitive(name)
         return self.target.call(self.target.primitive(primitive, (kind, right.kind)), [left, right])
 
     def _value_unaryop(self, node: ast.UnaryOp) -> Value:
@@ -491,7 +491,7 @@ class Emitter:
         kinds = tuple(a.kind for a in arguments)
         if name == "abs":
             return self._operation(abs, *arguments)
-        primitive = PRIMITIVES.find(name)
+        primitive = find_primitive(name)
         if not isinstance(primitive, _Intrinsic):
             raise BeyondError(name)
         return self.target.call(self.target.primitive(primitive, kinds), arguments)
@@ -568,9 +568,9 @@ def emit(target: Target, unit: Unit, kinds: Sequence[NumbaType], callees: Callee
     # A kernel is not inlined, so that optimisation time grows only linearly with the number of kernels.
     if unit.is_kernel or unit.is_inlined:
         plain.attributes.add("noinline" if unit.is_kernel else "alwaysinline")
-    if VECTOR_MATH.width:
+    if vector_width():
         # LLVM would choose vectors of half the size on processors that slow down with whole ones; functions gain more.
-        set.add(plain.attributes, f'"prefer-vector-width"="{VECTOR_MATH.width}"')
+        set.add(plain.attributes, f'"prefer-vector-width"="{vector_width()}"')
     for argument in plain.args:
         if isinstance(argument.type, ir.PointerType):
             argument.add_attribute("noalias")
