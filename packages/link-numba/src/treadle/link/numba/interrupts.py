@@ -19,7 +19,7 @@ FIRST_LOOK = 4096
 WATCHED = """
 def watched(words, i, every, seen, asked):  # i8 i8 i8 f8 f8
     told = as_i8(words)
-    if words == 0 or told[0] != this_thread(i):
+    if words == 0 or told[0] != library_pthread_self_n(i):
         return 4611686018427387904, seen, asked
     now = seconds(i)
     if seen == 0:

@@ -257,8 +257,8 @@ def _external(family: str, name: str) -> Intrinsic:
     return _primitive(write, kinds.get(result, types.int64), *parameters)
 
 
-def _python(name: str, takes: str) -> Intrinsic:
-    """A function of Python's or of Numba's runtime; see `calls.by_name`."""
+def _of_runtime(name: str, takes: str) -> Intrinsic:
+    """A function of Python's, of Numba's runtime or of the C library; see `calls.by_name`."""
     return _primitive(calls.by_name(name, takes), types.int64, *[types.int64] * len(takes))
 
 
@@ -424,11 +424,6 @@ def _from_table(code: str) -> Intrinsic:
 # Interrupts
 
 
-def _this_thread(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
-    declared = ir.FunctionType(_WORD, [])
-    return builder.call(cgutils.get_or_insert_function(builder.module, declared, "pthread_self"), [])
-
-
 def _seconds(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
     """The monotonic clock."""
     short = ir.IntType(32)
@@ -465,7 +460,7 @@ _FAMILIES: dict[str, Callable[..., Intrinsic]] = {
     "shifted": _shifted,
     "place": _place,
     "call": _called,
-    "python": _python,
+    **dict.fromkeys(("python", "library"), _of_runtime),
     "explode": _explode,
     "room": _room,
     "table": _from_table,
@@ -491,14 +486,11 @@ _SINGLE: dict[str, Callable[[], Intrinsic | float]] = {
     "buffer_free": lambda: _primitive(memory.buffer_free, types.none, types.int64),
     "buffer_around": lambda: _primitive(memory.buffer_around, types.int64, *[types.int64] * 4),
     "pages_new": lambda: _primitive(memory.pages_new, types.int64, types.int64),
-    "pages_free": lambda: _primitive(memory.pages_free, types.none, types.int64),
     "thread_start": lambda: _primitive(memory.thread_start, types.int64, *[types.int64] * 3),
-    "thread_join": lambda: _primitive(memory.thread_join, types.none, types.int64),
-    "exchange": lambda: _primitive(memory.exchange, types.int64, *[types.int64] * 2),
-    "add_to": lambda: _primitive(memory.add_to, types.int64, *[types.int64] * 2),
+    "exchange": lambda: _primitive(memory.atomic("xchg"), types.int64, *[types.int64] * 2),
+    "add_to": lambda: _primitive(memory.atomic("add"), types.int64, *[types.int64] * 2),
     "exchange_if": lambda: _primitive(memory.exchange_if, types.int64, *[types.int64] * 3),
     # These ignore their number: an intrinsic has to have a parameter.
-    "this_thread": lambda: _primitive(_this_thread, types.int64, types.int64),
     "seconds": lambda: _primitive(_seconds, types.float64, types.int64),
     "python_ends": lambda: _primitive(_python_ends, types.int64, types.int64),
     "pick": lambda: _primitive(_picked, None, types.boolean, None, None),

@@ -1,4 +1,4 @@
-"""Calls of compiled functions by their addresses, and of those of Python and of Numba's runtime by their names."""
+"""Calls of compiled functions by their addresses, and of those of Python, Numba and the C library by name."""
 
 # ruff: noqa: ARG001 - a function that writes a call takes four arguments, used or not
 
@@ -48,7 +48,7 @@ def by_address(takes: str, result: NumbaType | None) -> tuple[Write, NumbaType, 
 
 
 def by_name(name: str, takes: str) -> Write:
-    """Return what writes the call of a function of Python's or of Numba's runtime, which returns a word or nothing.
+    """Return what writes the call of a function by its name, which returns a word or nothing.
 
     `takes` has a letter for each argument: w for a word, i for an int; n is for a number that is not passed, since an
     intrinsic has to have a parameter.

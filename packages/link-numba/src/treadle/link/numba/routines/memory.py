@@ -13,6 +13,8 @@ from numba.core import cgutils
 from numba.core.base import BaseContext
 from numba.core.typing.templates import Signature
 
+from treadle.link.numba.routines.calls import Write
+
 ALIGNMENT = 64
 _WORD = ir.IntType(64)
 _SHORT = ir.IntType(32)
@@ -91,13 +93,6 @@ def pages_new(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args:
     return block
 
 
-def pages_free(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
-    """Give memory of `pages_new` back."""
-    kind = ir.FunctionType(ir.VoidType(), [_WORD])
-    builder.call(cgutils.get_or_insert_function(builder.module, kind, "free"), args)
-    return context.get_dummy_value()
-
-
 # Threads
 
 
@@ -109,25 +104,16 @@ def thread_start(context: BaseContext, builder: ir.IRBuilder, sig: Signature, ar
     return builder.sext(builder.call(function, [place, ir.Constant(_WORD, 0), run, given]), _WORD)
 
 
-def thread_join(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
-    """Wait until a thread has ended."""
-    kind = ir.FunctionType(_SHORT, [_WORD] * 2)
-    function = cgutils.get_or_insert_function(builder.module, kind, "pthread_join")
-    builder.call(function, [args[0], ir.Constant(_WORD, 0)])
-    return context.get_dummy_value()
-
-
 # Words that threads share
 
 
-def exchange(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
-    """Write a word at an address; return what stood there."""
-    return builder.atomic_rmw("xchg", builder.inttoptr(args[0], _WORD.as_pointer()), args[1], "seq_cst")
+def atomic(instruction: str) -> Write:
+    """Return what writes a change of the word at an address, ``xchg`` or ``add``; what stood there is returned."""
 
+    def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+        return builder.atomic_rmw(instruction, builder.inttoptr(args[0], _WORD.as_pointer()), args[1], "seq_cst")
 
-def add_to(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
-    """Add to the word at an address; return what stood there."""
-    return builder.atomic_rmw("add", builder.inttoptr(args[0], _WORD.as_pointer()), args[1], "seq_cst")
+    return write
 
 
 def exchange_if(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:

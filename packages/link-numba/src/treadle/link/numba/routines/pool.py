@@ -79,7 +79,7 @@ def pool_give(data, size, words):  # i8 i8 i8
 
 def pool_drop(words, block):  # i8 i8
     add_to(words + 8, -as_i8(block)[0])
-    pages_free(block)
+    library_free_w(block)
     return 0
 """
 

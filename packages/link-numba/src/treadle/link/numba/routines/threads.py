@@ -31,7 +31,7 @@ def run_in_threads(threads, pieces, function, room, shares):  # i8 i8 i8 i8 i8
     for t in range(1, count):
         share = as_i8(shares + {SHARE} * t)
         if share[3] == 0:
-            thread_join(share[4])
+            library_pthread_join_ww(share[4], 0)
         else:
             call_i8_i8(function, shares + {SHARE} * t)
     return 0
