@@ -9,34 +9,14 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.core.base import BaseContext
-from numba.core.datamodel import models, register_default
 from numba.core.typing.templates import Signature
 
-from treadle.link.numba.routines.lanes import Write, filled
+from treadle.link.numba.routines.lanes import Lanes, Write, filled, instruction
 
 _WORD, _SHORT = ir.IntType(64), ir.IntType(32)
 _COMPARED = {"equal": "==", "below": "<", "most": "<=", "above": ">", "least": ">="}
 _TURNED = (([0, 4, 2, 6], [1, 5, 3, 7]), ([0, 1, 4, 5], [2, 3, 6, 7]))
-
-
-class Eights(types.Type):  # type: ignore[misc]  # Numba has no types
-    """Eight numbers, or a mask of eight."""
-
-    def __init__(self, element: types.Type, size: int) -> None:
-        self.element = element
-        # Masks of eights of different sizes are of different types.
-        super().__init__(name=f"eights({element}, {size})")
-
-
-@register_default(Eights)
-class _Model(models.PrimitiveModel):  # type: ignore[misc]  # Numba has no types
-    """A vector of LLVM's."""
-
-    def __init__(self, dmm: Any, fe_type: Eights) -> None:
-        element = dmm.lookup(fe_type.element).get_value_type()
-        super().__init__(dmm, fe_type, ir.VectorType(element, 8))
 
 
 def _shuffled(builder: ir.IRBuilder, a: ir.Value, b: ir.Value, places: Sequence[int]) -> ir.Value:
@@ -57,7 +37,7 @@ def _by_four(builder: ir.IRBuilder, pointer: ir.Value, at: ir.Value) -> ir.Value
 
 
 def operations(
-    number: types.Type, kind: Eights, mask: Eights
+    number: types.Type, kind: Lanes, mask: Lanes
 ) -> dict[str, tuple[Write, types.Type | None, tuple[types.Type, ...]]]:
     """Return the primitives of eights by name: what writes them, what they return and take."""
     size = number.bitwidth // 8
@@ -70,12 +50,8 @@ def operations(
         return lambda context, builder, sig, args: builder.fcmp_ordered(sign, *args), mask, (kind, kind)
 
     def function(name: str) -> tuple[Write, types.Type, tuple[types.Type, ...]]:
-        def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
-            declared, own = f"llvm.{name}.v8f{number.bitwidth}", args[0].type
-            kind = ir.FunctionType(own, [own])
-            return builder.call(cgutils.get_or_insert_function(builder.module, kind, declared), args)
-
-        return write, kind, (kind,)
+        full_name = f"{name}.v8f{number.bitwidth}"
+        return lambda context, builder, sig, args: instruction(builder, full_name, args), kind, (kind,)
 
     def begun(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
         word = builder.add(builder.ptrtoint(args[0], _WORD), ir.Constant(_WORD, 63))
@@ -122,7 +98,7 @@ def operations(
     }  # fmt: skip
 
 
-def of_masks(mask: Eights) -> dict[str, tuple[Write, types.Type | None, tuple[types.Type, ...]]]:
+def of_masks(mask: Lanes) -> dict[str, tuple[Write, types.Type | None, tuple[types.Type, ...]]]:
     """Return the primitives of masks."""
 
     def which(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
@@ -142,10 +118,11 @@ def of_masks(mask: Eights) -> dict[str, tuple[Write, types.Type | None, tuple[ty
 
 # Eight numbers of one precision by their bytes, and masks of them.
 KINDS: dict[str, types.Type] = {
-    "f32": Eights(types.float32, 4),
-    "f64": Eights(types.float64, 8),
-    "m32": Eights(types.boolean, 4),
-    "m64": Eights(types.boolean, 8),
+    "f32": Lanes(types.float32, 8, " of eights"),
+    "f64": Lanes(types.float64, 8, " of eights"),
+    # Masks of eights of different sizes are of different types.
+    "m32": Lanes(types.boolean, 8, " of float32"),
+    "m64": Lanes(types.boolean, 8, " of float64"),
 }
 
 

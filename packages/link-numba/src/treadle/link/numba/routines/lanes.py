@@ -31,12 +31,12 @@ def width() -> int:
 
 
 class Lanes(types.Type):  # type: ignore[misc]  # Numba has no types
-    """Vectors of elements of a type."""
+    """Vectors of some elements of a type; a mark tells those of one use from those of another."""
 
-    def __init__(self, element: types.Type) -> None:
+    def __init__(self, element: types.Type, count: int, mark: str = "") -> None:
         self.element = element
-        self.count: int = width() // element.bitwidth
-        super().__init__(name=f"lanes({element}, {self.count})")
+        self.count = count
+        super().__init__(name=f"lanes({element}, {count}{mark})")
 
 
 @register_default(Lanes)
@@ -56,6 +56,12 @@ def filled(builder: ir.IRBuilder, count: int, value: ir.Value) -> ir.Value:
     return builder.shuffle_vector(one, ir.Constant(kind, ir.Undefined), everywhere)
 
 
+def instruction(builder: ir.IRBuilder, name: str, args: Sequence[ir.Value]) -> ir.Value:
+    """Write an instruction of LLVM's, such as ``sqrt.v8f64``, on vectors of one type."""
+    kind = ir.FunctionType(args[0].type, [value.type for value in args])
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}"), args)
+
+
 def place(builder: ir.IRBuilder, pointer: ir.Value, kind: ir.VectorType) -> ir.Value:
     """Write a pointer to elements as one to a vector."""
     return builder.bitcast(pointer, kind.as_pointer())
@@ -63,7 +69,8 @@ def place(builder: ir.IRBuilder, pointer: ir.Value, kind: ir.VectorType) -> ir.V
 
 def operations(element: types.Type) -> dict[str, tuple[Write, types.Type | None, tuple[types.Type, ...]]]:
     """Return the primitives of an element's vectors by name: what writes them, what they return and take."""
-    kind, pointer, real = Lanes(element), types.CPointer(element), isinstance(element, types.Float)
+    kind = Lanes(element, width() // element.bitwidth)
+    pointer, real = types.CPointer(element), isinstance(element, types.Float)
     size = element.bitwidth // 8
 
     def laned(context: BaseContext) -> ir.VectorType:
@@ -82,10 +89,7 @@ def operations(element: types.Type) -> dict[str, tuple[Write, types.Type | None,
     def fused(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
         if not real:
             return builder.add(builder.mul(*args[:2]), args[2])
-        own = laned(context)
-        name = f"llvm.fmuladd.v{kind.count}f{element.bitwidth}"
-        declared = ir.FunctionType(own, [own] * 3)
-        return builder.call(cgutils.get_or_insert_function(builder.module, declared, name), args)
+        return instruction(builder, f"fmuladd.v{kind.count}f{element.bitwidth}", args)
 
     def first(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
         numbers = ir.Constant(ir.VectorType(_WORD, kind.count), [*range(kind.count)])
