@@ -142,6 +142,22 @@ def test_element_does_not_depend_on_its_position(length: int, link: Callable[...
         np.testing.assert_array_equal(program(part)[0], whole[start : start + length])
 
 
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_complex_products_and_quotients_do_not_depend_on_their_position(dtype: str, link: Callable[..., Any]) -> None:
+    z, w = tt.tensor("z", dtype=dtype, shape=(None,)), tt.tensor("w", dtype=dtype, shape=(None,))
+    outputs = [z * w, z / w, z * w * z, w - z.conj() * w, z / (w + z) - w]
+    programs = [link([z, w], outputs), function([z, w], outputs, mode="C")]
+    random = np.random.default_rng(0)
+    a, b = ((random.normal(size=37) + 1j * random.normal(size=37)).astype(dtype) for _ in range(2))
+    wholes = [program(a, b) for program in programs]
+    for at in range(37):
+        for program, whole in zip(programs, wholes, strict=True):
+            for alone, result in zip(program(a[at : at + 1], b[at : at + 1]), whole, strict=True):
+                np.testing.assert_array_equal(alone, result[at : at + 1])
+    for one, other in zip(*wholes, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 def test_operands_broadcast_at_run_time(link: Callable[..., Any]) -> None:
     x, y = tt.dmatrix("x"), tt.dmatrix("y")
     program = link([x, y], [x + y])

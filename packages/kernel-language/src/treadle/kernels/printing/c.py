@@ -128,6 +128,7 @@ class _Printer:
         self.tables: dict[str, tuple[float, ...]] = {}
         # Whether it has fused operations.
         self.contracts = False
+        self.takes_complex = any(p.kind in REAL for p in kernel.parameters)
 
     def declarations(self) -> list[str]:
         lines = [
@@ -305,6 +306,8 @@ class _Printer:
             return f"{PREFIX}floor_{'div' if x.operator == '//' else 'mod'}({left}, {right})"
         if x.kind in REAL and x.operator in {"*", "/"} and x.right.kind == x.kind:
             return f"{PREFIX}{'times' if x.operator == '*' else 'over'}_{SHORT[x.kind]}({left}, {right})"
+        if self.takes_complex and x.operator == "*" and x.kind in REAL.values():
+            return f"{PREFIX}alone({left} * {right})"
         if x.operator == "<<":
             left = f"({value_type(x.kind)}){left}"
         return f"({left} {'/' if x.operator == '//' else x.operator} {right})"

@@ -26,11 +26,17 @@ HELPERS: Mapping[str, str] = MappingProxyType(
         "tr_k_floor_mod": (
             "static inline int64_t tr_k_floor_mod(int64_t a, int64_t b) { return a % b + (a % b < 0 ? b : 0); }\n"
         ),
+        # gcc 12 contracts products and sums of complex numbers in vectors, with -ffp-contract=off too: an element would
+        # depend on whether it is computed in a vector or after the last one.
+        "tr_k_alone": (
+            "#if __GNUC__ > 11 && !defined __clang__\n#define tr_k_alone(x) __builtin_assoc_barrier(x)\n"
+            "#else\n#define tr_k_alone(x) (x)\n#endif\n"
+        ),
         **{
             f"tr_k_times_{short}": (
                 f"static inline {t} _Complex tr_k_times_{short}({t} _Complex a, {t} _Complex b) {{\n"
                 f"  const {t} x = __real__ a, y = __imag__ a, u = __real__ b, v = __imag__ b;\n"
-                "  return __builtin_complex(x * u - y * v, x * v + y * u);\n}\n"
+                "  return __builtin_complex(tr_k_alone(x * u) - y * v, tr_k_alone(x * v) + y * u);\n}\n"
             )
             for short, t in (("c64", "float"), ("c128", "double"))
         },
@@ -48,7 +54,8 @@ HELPERS: Mapping[str, str] = MappingProxyType(
                 f"  {t} x = __real__ a, y = __imag__ a, u = __real__ b, v = __imag__ b;\n"
                 f"  if (!(fabs{f}(u) >= fabs{f}(v))) {{ {t} z = x; x = -y; y = z; z = u; u = -v; v = z; }}\n"
                 f"  const {t} low = v / u, scale = u + v * low;\n"
-                "  return __builtin_complex((x + y * low) / scale, (y - x * low) / scale);\n}\n"
+                f"  const {t} p = tr_k_alone(y * low), q = tr_k_alone(x * low);\n"
+                "  return __builtin_complex((x + p) / scale, (y - q) / scale);\n}\n"
             )
             for short, t, f in (("c64", "float", "f"), ("c128", "double", ""))
         },

@@ -11,7 +11,7 @@ _FUNCTIONS = {
     "mul": """\
 static inline $Type tr_mul_$short($Type a, $Type b) {
   const $Real ar = __real__ a, ai = __imag__ a, br = __real__ b, bi = __imag__ b;
-  return __builtin_complex(($Real)(ar * br - ai * bi), ($Real)(ar * bi + ai * br));
+  return __builtin_complex(($Real)(tr_k_alone(ar * br) - ai * bi), ($Real)(tr_k_alone(ar * bi) + ai * br));
 }
 """,
     # Large and small numbers are scaled by a power of two, so that squares stay in range.
