@@ -152,9 +152,11 @@ def test_smaller_shape_is_not_computed_again_for_every_element() -> None:
     assert sorted(composites(fgraph)) == ["Composite{sin add}", "exp"]
 
 
-def test_complex_numbers_are_left_out() -> None:
+def test_cheap_functions_of_complex_numbers_come_together_and_others_are_left_out() -> None:
     z = tt.zvector("z")
-    assert composites(fused([z], -z * z + z)) == ["neg", "mul", "add"]
+    assert composites(fused([z], -z * z + z)) == ["Composite{neg mul add}"]
+    assert composites(fused([z], tt.tanh(abs(z.conj()) + 1))) == ["Composite{conj abs add tanh}"]
+    assert sorted(composites(fused([z], tt.exp(z) * z + 1))) == ["Composite{mul add}", "exp"]
 
 
 def test_dtypes_of_every_step_are_kept() -> None:
@@ -267,6 +269,7 @@ def test_a_reduction_of_an_input_stays_as_it_is() -> None:
 def test_complex_reductions_are_left_out() -> None:
     z = tt.zvector("z")
     assert reductions(fused([z], (z * z).sum())) == ["Sum{axes=[0]}"]
+    assert reductions(fused([z], abs(z * z).sum())) == ["Fused[Composite{mul abs}](Sum{axes=[0]})"]
 
 
 def test_clash_of_shapes_in_a_fused_reduction_is_blamed_on_the_line_that_made_it() -> None:

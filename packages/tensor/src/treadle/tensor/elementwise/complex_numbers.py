@@ -103,7 +103,7 @@ imag = elementwise(
 conj = elementwise(
     name="conj", ufunc="conjugate", inverse="conj", holomorphic=False, pullback=lambda ct, out, xs: (ct.conj(),),
     latex=r"\overline{#1}",
-    parity="odd", conjugates=True,
+    parity="odd", conjugates=True, cheap=True,
 )  # fmt: skip
 _angle = elementwise(
     name="angle", dtypes=_angle_dtypes, impl=np.angle, body=lambda z: arctan2(imag(z), real(z)), holomorphic=False,

@@ -50,13 +50,17 @@ MOST_REDUCTIONS = 8
 
 
 def _is_candidate(node: Apply) -> bool:
-    """Whether a node is elementwise, with real numbers throughout."""
+    """Whether a node is elementwise, with real numbers throughout or arithmetic of complex ones.
+
+    Other functions of complex numbers are not computed on vectors, and nor would be what stands beside them in a loop:
+    exponentials and others that are not cheap, and comparisons and signs, which take jumps.
+    """
     op = node.op
     if not isinstance(op, Elemwise) or not isinstance(op.scalar_op, ScalarOp):
         return False
-    if any(v.type.numpy_dtype.kind not in "biuf" for v in tensors((*node.inputs, node.outputs[0]))):
-        return False
-    return all(d.kind in "biuf" for d in op.loop_dtypes(node))
+    kinds = {v.type.numpy_dtype.kind for v in tensors((*node.inputs, node.outputs[0]))}
+    kinds.update(d.kind for d in op.loop_dtypes(node))
+    return kinds <= set("biufc") and ("c" not in kinds or (op.scalar_op.cheap and not op.scalar_op.discrete))
 
 
 def _pattern(node: Apply) -> tuple[bool, ...]:
@@ -299,5 +303,5 @@ def reduction_fusion(fgraph: FunctionGraph) -> int:
 
 
 def _is_loop(node: Apply) -> bool:
-    """Whether a node is elementwise with real numbers throughout, fused or not."""
+    """Whether a node is elementwise and could be fused, or is."""
     return isinstance(node.op, Elemwise) and (isinstance(node.op.scalar_op, Composite) or _is_candidate(node))
