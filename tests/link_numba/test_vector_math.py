@@ -8,7 +8,8 @@ import pytest
 import treadle.tensor as tt
 from tests.link_numba.conftest import Link
 from treadle.kernels import VECTOR_FUNCTIONS
-from treadle.link.numba.routines.vector_math import vector_forms, vector_width
+from treadle.link.numba.routines.vector_math import vector_attributes, vector_forms, vector_width
+from treadle.link.numba.text.unit import make_kernel
 
 _DOMAINS = {
     "log": (1e-30, 1e30), "log2": (1e-30, 1e30), "log10": (1e-30, 1e30), "log1p": (-0.999, 1e6),
@@ -21,6 +22,18 @@ def test_the_widest_vectors_come_first() -> None:
         lanes = [form.lanes for form in forms]
         assert lanes == sorted(lanes, reverse=True)
     assert vector_width() in {0, 256, 512}
+
+
+def test_only_loops_that_call_functions_on_vectors_keep_a_frame_pointer() -> None:
+    size = make_kernel("size", [("x", "f8")], ["return libm_hypot_f8(x, x)"], is_inlined=True)
+    loop = make_kernel("loop", [("x", "f8")], [f"return {size.name}(x)"], [size])
+    assert size.calls_vector_functions
+    assert loop.calls_vector_functions
+    assert not make_kernel("plain", [("x", "f8")], ["return sqrt(x)"]).calls_vector_functions
+    # A kernel is compiled by itself.
+    assert not make_kernel("caller", [("x", "f8")], [f"return {loop.name}(x)"], [loop]).calls_vector_functions
+    both = [vector_attributes(calls=calls) for calls in (True, False)]
+    assert [sum("frame-pointer" in text for text in texts) for texts in both] == [vector_width() > 0, 0]
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])

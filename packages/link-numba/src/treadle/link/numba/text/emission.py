@@ -24,7 +24,7 @@ from numba.core.typing.templates import Signature
 from numba.extending import _Intrinsic
 
 from treadle.link.numba.primitives import TYPES, find_primitive
-from treadle.link.numba.routines.vector_math import vector_width
+from treadle.link.numba.routines.vector_math import vector_attributes
 from treadle.link.numba.text.lifetimes import lasting_names
 from treadle.link.numba.text.unit import Unit
 
@@ -568,9 +568,8 @@ def emit(target: Target, unit: Unit, kinds: Sequence[NumbaType], callees: Callee
     # A kernel is not inlined, so that optimisation time grows only linearly with the number of kernels.
     if unit.is_kernel or unit.is_inlined:
         plain.attributes.add("noinline" if unit.is_kernel else "alwaysinline")
-    if vector_width():
-        # LLVM would choose vectors of half the size on processors that slow down with whole ones; functions gain more.
-        set.add(plain.attributes, f'"prefer-vector-width"="{vector_width()}"')
+    for attribute in vector_attributes(calls=unit.calls_vector_functions):
+        set.add(plain.attributes, attribute)
     for argument in plain.args:
         if isinstance(argument.type, ir.PointerType):
             argument.add_attribute("noalias")

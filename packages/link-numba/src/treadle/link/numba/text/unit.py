@@ -10,6 +10,8 @@ from treadle.cache import digest
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 INDENT = "    "
+# In texts, calls of functions that LLVM computes on vectors where elements lie one behind the other.
+ON_VECTORS = ("libm_", "size_c")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,6 +41,12 @@ class Unit:
     def names(self) -> set[str]:
         """Return every name in the text."""
         return set(_NAME.findall(self.source))
+
+    @property
+    def calls_vector_functions(self) -> bool:
+        """Whether loops of the unit may call functions on vectors, itself or by what is inlined into them."""
+        inlined = [unit for unit in self.uses if not unit.is_kernel]
+        return any(mark in self.source for mark in ON_VECTORS) or any(u.calls_vector_functions for u in inlined)
 
     def with_uses(self) -> list[Unit]:
         """Return this unit after all units that it uses, each once."""

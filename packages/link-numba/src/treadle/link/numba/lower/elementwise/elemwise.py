@@ -12,14 +12,13 @@ from treadle.link.numba.dtypes import STORAGES, converted, is_name
 from treadle.link.numba.scalars import can_fail, step_text, takes, why_not
 from treadle.link.numba.status import VALUE
 from treadle.link.numba.table import TABLE
+from treadle.link.numba.text.unit import ON_VECTORS
 from treadle.link.numba.text.values import ArrayValue, ScalarValue, Value
 from treadle.link.numba.text.writer import GraphWriter
 from treadle.tensor import Composite, DimShuffle, Elemwise, TensorNode, TensorVariable
 
 # These test whether their first operand is NaN: constants are moved there, so that the test happens before a loop.
 _EXTREMES = frozenset({"maximum", "minimum"})
-# Functions that LLVM computes on vectors where elements lie one behind the other.
-_ON_VECTORS = ("libm_", "size_c")
 
 
 def refusal(op: Elemwise, node: Apply) -> str:
@@ -110,7 +109,7 @@ def elements_of(
     """
     elements = [(f"x{i}_x", writer.storage(v).dtype) for i, v in enumerate(node.inputs)]
     lines, results, _ = body_of(composite, elements)
-    has_vectors = any(mark in line for line in lines for mark in _ON_VECTORS)
+    has_vectors = any(mark in line for line in lines for mark in ON_VECTORS)
     operands = [as_operand(writer, v) for v in node.inputs]
     for i, (v, value) in enumerate(zip(node.inputs, operands, strict=True)):
         if has_vectors and isinstance(value, ArrayValue) and _is_transposed(v):
