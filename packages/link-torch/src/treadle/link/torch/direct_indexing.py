@@ -35,8 +35,7 @@ def in_place(entries: Sequence[Entry], set_: bool, dtype: str, place: int) -> In
     if not set_ and dtype in {"bool", "float16"}:
         return None
     form = _set_at(entries, place) if set_ else _add_at(entries, place)
-    whole = Span(None, None, None)
-    if not isinstance(entries[0], Positions) or entries[0].length is not None or any(e != whole for e in entries[1:]):
+    if not _of_rows(entries):
         return form
 
     def change(x: torch.Tensor, y: torch.Tensor, at: torch.Tensor | int) -> Change:
@@ -67,8 +66,10 @@ def reader(entries: Sequence[Entry]) -> Callable[..., torch.Tensor] | None:
             return picked.flip(backwards) if backwards else picked
 
         return read
-    if any(_steps_back(e) for e in entries):
+    if any(map(_steps_back, entries)):
         return None
+    if _of_rows(entries):
+        return _rows_at
 
     def gather(x: torch.Tensor, *given: torch.Tensor | int) -> torch.Tensor:
         rest = iter(given)
@@ -82,11 +83,24 @@ def reader(entries: Sequence[Entry]) -> Callable[..., torch.Tensor] | None:
                 # Where these stand among the others, PyTorch has rules of its own; a mask may be of another length.
                 msg = "positions of rank 1 or more are needed, and masks as long as their dimensions"
                 raise IndexError(msg)
-            # Those of uint8 would be taken for masks.
             index.append(at if at.dtype is torch.int64 else at.to(torch.int64))
         return x[tuple(index)]
 
     return gather
+
+
+def _rows_at(x: torch.Tensor, at: torch.Tensor) -> torch.Tensor:
+    if at.dim() == 0:
+        msg = "positions of rank 1 or more are needed"
+        raise IndexError(msg)
+    # Those of uint8 would be taken for masks.
+    return x[at if at.dtype is torch.int64 else at.to(torch.int64)]
+
+
+def _of_rows(entries: Sequence[Entry]) -> bool:
+    """Whether one tensor of positions picks along the first dimension, and all of the others is taken."""
+    first, *others = entries
+    return isinstance(first, Positions) and first.length is None and all(e == Span(None, None, None) for e in others)
 
 
 def _steps_back(entry: Entry) -> bool:

@@ -142,6 +142,8 @@ class ArrayRules:
     def join(self, op: Join, node: TensorNode) -> Lowered:
         """Lower to a concatenation in the result's dtype."""
         dtype = node.outputs[0].type.dtype
+        if all(x.type.dtype == dtype for x in node.inputs):
+            return lambda *xs: self.xp.concat(xs, op.axis)
         conversions = [self.converter(x.type.dtype, dtype) for x in node.inputs]
         return lambda *xs: self.xp.concat([c(x) for x, c in zip(xs, conversions, strict=True)], op.axis)
 
@@ -186,6 +188,13 @@ class ArrayRules:
         kept = [d for d in range(kind.ndim) if d not in op.axes]
         search, convert = getattr(self.xp, op.kind), self.converter("intp", "int64")
 
+        def along(x: Array) -> Array:
+            (axis,) = op.axes
+            if x.shape[axis] == 0:
+                msg = "there is no element to find"
+                raise ValueError(msg)
+            return convert(search(comparable(x), axis))
+
         def run(x: Array) -> Array:
             moved = self.xp.permute_dims(comparable(x), (*kept, *op.axes))
             count = math.prod(moved.shape[len(kept) :])
@@ -194,7 +203,7 @@ class ArrayRules:
                 raise ValueError(msg)
             return convert(search(self.xp.reshape(moved, (*moved.shape[: len(kept)], count)), -1))
 
-        return run
+        return along if len(op.axes) == 1 else run
 
     def linear_recurrence(self, op: LinearRecurrence, node: TensorNode) -> Lowered:
         """Lower to doublings: after each, every element counts twice as many of those before it."""

@@ -10,7 +10,7 @@ import torch
 from treadle.link.torch.lower.reductions.reduction import refuse_complex, total
 from treadle.link.torch.programs.storage import SIGN_BIT, Convert, converter, to_output_dtype
 from treadle.link.torch.table import TORCH, Checked, Flag, Lowered, Results
-from treadle.tensor import ArgReduction, ArrayRules, TensorNode, enter_array_rules
+from treadle.tensor import ArgReduction, ArrayRules, DimShuffle, TensorNode, enter_array_rules
 
 
 class _Functions:
@@ -53,6 +53,17 @@ class _Rules(ArrayRules):
 
     def converter(self, source: str, target: str) -> Convert:
         return converter(source, target)
+
+    def dimshuffle(self, op: DimShuffle, node: TensorNode) -> Lowered:
+        """Lower to one call where only a dimension is new, or only their order."""
+        kept = [d for d in op.order if isinstance(d, int)]
+        if op.dropped or len(op.order) - len(kept) > (kept == sorted(kept)):
+            lowered: Lowered = super().dimshuffle(op, node)
+            return lowered
+        if len(kept) == len(op.order):
+            return lambda x: x.permute(kept)
+        at = next(d for d, name in enumerate(op.order) if not isinstance(name, int))
+        return lambda x: x.unsqueeze(at)
 
     def lengths(self, values: Sequence[Any]) -> Sequence[int]:
         return values

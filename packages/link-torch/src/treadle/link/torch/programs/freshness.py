@@ -1,4 +1,4 @@
-"""Which nodes make results in memory of their own, whatever their inputs: these need not be looked at in each call."""
+"""Whose memory results are in: where that is certain, they need not be looked at in each call."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from treadle.graph import Apply, FunctionGraph, Variable
+from treadle.graph import Apply, DeepCopyOp, FunctionGraph, Variable
 from treadle.link.torch.programs.merging import Merged
 from treadle.link.torch.programs.storage import STORAGE_DTYPES
 from treadle.link.torch.table import Checked, Lowered
@@ -34,7 +34,7 @@ from treadle.tensor import (
 # Ops whose results are in new memory, whatever they are given.
 _NEW = (
     *(Accumulation, AdvancedIncSubtensor, AdvancedSubtensor, ArgReduction, IncSubtensor, Join, LogSoftmax, LogSumExp),
-    *(MatMul, Softmax, Sort),
+    *(DeepCopyOp, MatMul, Softmax, Sort),
 )
 # Ops whose results have the elements of the first input, in its memory or not.
 _ARRANGING = (DimShuffle, Reshape)

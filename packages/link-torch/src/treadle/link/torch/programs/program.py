@@ -186,9 +186,8 @@ class TorchProgram(Program):
         self._on_cpu = place.type == "cpu"
         # On the CPU, results in new memory are handed on as they are, unless a compiled function made them: that may
         # put several into one block.
-        self._fresh = (
-            self._on_cpu and all(generated.fresh[: self._own]) and all(is_native(dtype) for dtype, _ in self._outputs)
-        )
+        is_new = all(generated.fresh[: self._own])
+        self._fresh = self._on_cpu and is_new and all(is_native(dtype) for dtype, _ in self._outputs)
         self._host = [i for i, (_, native) in enumerate(self._outputs) if not native]
 
     @property

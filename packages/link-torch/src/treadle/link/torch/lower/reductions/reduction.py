@@ -55,6 +55,8 @@ _REDUCERS: Mapping[str, Reducer] = MappingProxyType(
         "any": lambda x, axes, _: torch.any(x != 0, dim=axes),
     }
 )
+# Of floats, without conversions.
+_OF_FLOATS: Mapping[str, Reducer] = MappingProxyType({"sum": torch.sum, "max": torch.amax, "min": torch.amin})
 
 
 def refuse_complex(dtype: str) -> None:
@@ -79,6 +81,13 @@ def reduction(op: Reduction, node: Apply) -> Callable[[torch.Tensor], torch.Tens
     if reduce is None:
         msg = f"the kind of reduction {op.kind!r} is unknown"
         raise Unsupported(msg)
+    if {tensors(node.inputs)[0].type.dtype, acc, op.dtype} == {acc} and kind(acc) == "f" and op.kind in _OF_FLOATS:
+        function = _OF_FLOATS[op.kind]
+        # A number takes less time than a list of it.
+        along = axes[0] if len(axes) == 1 else axes
+        if op.kind == "sum" and len(axes) == tensors(node.inputs)[0].type.ndim:
+            return torch.sum
+        return lambda x: function(x, along)
     # The accumulated value is one of the accumulator's dtype, before it becomes one of the result's.
     middle = "bool" if op.kind in {"all", "any"} else acc
     to_output, last = to_output_dtype(middle), converter(middle, op.dtype)
