@@ -5,11 +5,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
 import treadle.tensor as tt
 from tests.link_jax.programs import assert_like_vm, link
+from treadle.compile import function, shared
 from treadle.tensor.families import ROOMS
 
 FLOATS = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, -2.5, 3.25, 100.0, np.inf, -np.inf, np.nan]
@@ -144,3 +146,24 @@ def test_a_gradient_through_most_families_agrees_with_numpy() -> None:
     x, w = tt.dmatrix("x"), tt.dvector("w")
     loss = tt.logsumexp(tt.concatenate([x[1:] * x[:-1], tt.exp(-x)])[::2]) + tt.softplus(tt.dot(x, w)).mean() + x.max()
     assert_like_vm([x, w], [loss, tt.grad(loss, x), tt.grad(loss, w)], X / 10, np.arange(4.0))
+
+
+@pytest.mark.parametrize(("narrow", "wide"), [("bfloat16", "float32"), ("float8_e5m2", "float32"), ("int4", "int8")])
+def test_arrays_of_dtypes_that_only_jax_has_are_widened(narrow: str, wide: str) -> None:
+    values = jax.numpy.array([1, -2], dtype=narrow)
+    assert tt.as_tensor(values).dtype == tt.as_tensor(np.asarray(values)).dtype == shared(values).dtype == wide
+    for kind in ("float64", "float32", "complex64"):
+        x = tt.tensor("x", dtype=kind, shape=(None,))
+        f: Any = function([x], x * 2, mode="JAX")
+        for found in (f(values), f(np.asarray(values)), f.jax_function(values)[0]):
+            assert found.dtype == kind
+            np.testing.assert_array_equal(found, [2, -4])
+
+
+def test_numbers_of_bfloat16_that_a_narrower_dtype_lacks_are_refused() -> None:
+    x = tt.tensor("x", dtype="float16", shape=(None,))
+    values = jax.numpy.array([1e-30], dtype="bfloat16")
+    for given in (values, np.asarray(values)):
+        with pytest.raises(TypeError, match=r"bfloat16.*would lose precision.* astype\('float16'\)"):
+            function([x], x, mode="JAX")(given)
+        assert function([x], x, mode="JAX", allow_input_downcast=True)(given).tolist() == [0]

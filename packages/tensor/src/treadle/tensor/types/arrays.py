@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike
 
+# What `numpy.dtype.isbuiltin` is for dtypes that libraries have added.
+_ADDED_DTYPE = 2
 _PLAIN = frozenset((bool, int, float, complex))
 # No array is nested deeper; a list may hold itself.
 _DEEPEST = 64
@@ -34,7 +36,8 @@ def array_of(what: str, value: object, dtype: DTypeLike | None = None, copy: boo
     """Return a plain value, such as a nested list, as an array of numbers; masked arrays are refused.
 
     The dtype is NumPy's choice if None. An array is copied as `copy` says; if None, only where it has another dtype.
-    Arrays of other libraries, alone or within lists, are converted as `register_array` says.
+    Arrays of other libraries, alone or within lists, are converted as `register_array` says, and those of a dtype that
+    a library has added to NumPy's, such as JAX's bfloat16, to the narrowest one that holds their numbers.
     """
     try:
         value = _of_numpy(what, value)
@@ -48,10 +51,19 @@ def array_of(what: str, value: object, dtype: DTypeLike | None = None, copy: boo
             f"{what}: {text_of(value)} cannot be made a tensor ({error}). Pass numbers of one dtype in a regular shape."
         )
         raise TensorTypeError(msg, value) from error
+    if array.dtype.isbuiltin == _ADDED_DTYPE:
+        array = _widened(array)
     if array.dtype.kind not in "biufc":
         msg = f"{what}: {text_of(value)} is no array of numbers, NumPy makes dtype {array.dtype} of it. Pass numbers."
         raise TensorTypeError(msg, value)
     return array
+
+
+def _widened(array: np.ndarray) -> np.ndarray:
+    """Return an array of a dtype that is not NumPy's own in one that holds all its numbers, if there is one."""
+    names = (name for name in ("uint8", "int8", "float32", "float64") if np.can_cast(array.dtype, name, "safe"))
+    wider = next(names, None)
+    return array if wider is None else array.astype(wider)
 
 
 def _of_numpy(what: str, value: object, depth: int = 0) -> object:
