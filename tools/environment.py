@@ -265,9 +265,7 @@ def sync_pymc() -> None:
     """Fill this interpreter's environment with PyMC, what its tests need, and the workspace."""
     wanted = root_pyproject()["tool"]["treadle"]["pymc"]
     say(f"Installing {', '.join(wanted)}, and what treadle needs, with pip.")
-    # JAX is left out: none of these programs compiles for it.
-    ours = [entry for entry in declared_requirements(()) if requirement_name(entry) not in {"jax", "jaxlib"}]
-    run([*PIP, "install", "--only-binary", ":all:", *wanted, *ours], "Installing with pip")
+    run([*PIP, "install", "--only-binary", ":all:", *wanted, *declared_requirements(())], "Installing with pip")
     install_workspace()
 
 
