@@ -1,5 +1,6 @@
 """Values at which NumPy's rules are delicate."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -229,6 +230,23 @@ def test_an_element_is_repeated_a_few_times_in_any_order_of_dimensions(link: Lin
     expected = a.copy()
     expected[::2] = b
     np.testing.assert_array_equal(program(a, b)[0], expected)
+
+
+@pytest.mark.parametrize("order", [(2, 1, 0), (0, 2, 1), (1, 2, 0), (2, 0, 1)])
+def test_what_is_smaller_is_transposed_where_functions_are_computed_on_vectors(
+    link: Link, order: tuple[int, ...]
+) -> None:
+    z = tt.tensor("z", dtype="complex128", shape=(None, None, None))
+    program = link([z], [abs(z.transpose(order)), abs(z.transpose(order)).sum(axis=0)])
+    copies = re.findall(r"^ +copy_\w+\(.*", program.source, re.MULTILINE)
+    assert copies
+    assert not any("c16" in line for line in copies)
+    random = np.random.default_rng(0)
+    value = random.normal(size=(3, 4, 5)) + 1j * random.normal(size=(3, 4, 5))
+    for each in (value, np.asfortranarray(value), value[:, ::-1], value[:0], value[:, :1], value[:1]):
+        lengths, total = program(each)
+        np.testing.assert_allclose(lengths, abs(each.transpose(order)), rtol=1e-14)
+        np.testing.assert_allclose(total, abs(each.transpose(order)).sum(axis=0), rtol=1e-14)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -91,30 +92,60 @@ def lower_elemwise(op: Elemwise, node: TensorNode, writer: GraphWriter) -> None:
     if kind.ndim == 0:
         _lower_scalars(composite, node, writer, checks)
         return
-    lines, results, operands = elements_of(writer, composite, node)
+    order = _order_of_larger(node)
+    lines, results, operands = elements_of(writer, composite, node, order)
+    body = [*lines, *(f"o{i}_x = {text}" for i, text in enumerate(results))]
     arrays = [x for x in operands if isinstance(x, ArrayValue)]
+    inputs = [(f"x{i}", x) for i, x in enumerate(operands)]
+    if order and _has_vectors(lines):
+        # What is smaller is transposed.
+        computed = writer.allocate(arrays[0].dims, writer.storage(node.outputs[0]))
+        writer.run_elementwise(_stem(op), inputs, [("o0", computed)], body, checks=checks)
+        transposed = _permuted(computed, order)
+        writer.copy_into(writer.new_output(node.outputs[0], transposed.dims), transposed)
+        return
     dims = writer.broadcast_dims([x.dims for x in arrays], kind.shape) if arrays else ("1",) * kind.ndim
     outputs = [(f"o{i}", writer.new_output(v, dims)) for i, v in enumerate(node.outputs)]
-    body = [*lines, *(f"o{i}_x = {text}" for i, text in enumerate(results))]
-    inputs = [(f"x{i}", x) for i, x in enumerate(operands)]
     writer.run_elementwise(_stem(op), inputs, outputs, body, checks=checks)
 
 
 def elements_of(
-    writer: GraphWriter, composite: Composite, node: TensorNode
+    writer: GraphWriter, composite: Composite, node: TensorNode, order: Sequence[int] = ()
 ) -> tuple[list[str], list[str], list[Value]]:
     """Return the statements of a composite and the expressions of its outputs, over ``x0_x`` and so on; and operands.
 
-    A transposed operand is copied where functions are computed on vectors, which elements that lie apart prevent.
+    A transposed operand is copied where functions are computed on vectors, which elements that lie apart prevent; with
+    its `order`, it is returned as it was before it was transposed.
     """
     elements = [(f"x{i}_x", writer.storage(v).dtype) for i, v in enumerate(node.inputs)]
     lines, results, _ = body_of(composite, elements)
-    has_vectors = any(mark in line for line in lines for mark in ON_VECTORS)
     operands = [as_operand(writer, v) for v in node.inputs]
     for i, (v, value) in enumerate(zip(node.inputs, operands, strict=True)):
-        if has_vectors and isinstance(value, ArrayValue) and _is_transposed(v):
-            operands[i] = writer.packed(value)
+        if _has_vectors(lines) and isinstance(value, ArrayValue) and _is_transposed(v):
+            back = [order.index(d) for d in range(len(order))]
+            operands[i] = _permuted(value, back) if order else writer.packed(value)
     return lines, results, operands
+
+
+def _has_vectors(lines: Sequence[str]) -> bool:
+    """Whether statements call functions that are computed on vectors."""
+    return any(mark in line for line in lines for mark in ON_VECTORS)
+
+
+def _order_of_larger(node: TensorNode) -> Sequence[int]:
+    """Return how the one array among the operands was transposed, if the one result has smaller elements."""
+    arrays = [v for v in node.inputs if any(n != 1 for n in v.type.shape)]
+    if len(arrays) != 1 or len(node.outputs) != 1 or not _is_transposed(arrays[0]):
+        return ()
+    size, result = (v.type.numpy_dtype.itemsize for v in (arrays[0], node.outputs[0]))
+    order: Sequence[int] = arrays[0].owner.op.order  # type: ignore[union-attr]  # a DimShuffle
+    return order if result < size and "x" not in order else ()
+
+
+def _permuted(value: ArrayValue, order: Sequence[int]) -> ArrayValue:
+    """Return an array with its dimensions in another order."""
+    dims, strides = (tuple(words[d] for d in order) for words in (value.dims, value.strides))
+    return replace(value, dims=dims, strides=strides, packed=False)
 
 
 def as_operand(writer: GraphWriter, var: TensorVariable) -> Value:
