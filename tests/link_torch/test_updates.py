@@ -369,3 +369,23 @@ def test_defaults_and_mutable_arguments_beside_updates() -> None:
         assert f(given)[0].tolist() == [2, 2, 2]
         assert w.get_value().tolist() == [2 * at] * 3
     assert sys.getrefcount(given) == 2
+
+
+@pytest.mark.parametrize("how", ["operations", "compiled", "update"])
+@pytest.mark.parametrize("count", [6, 40])
+def test_the_last_of_the_values_for_one_position_is_set(how: str, count: int) -> None:
+    # PyTorch's threads set long rows in any order.
+    rng = np.random.default_rng(count)
+    positions, values = rng.integers(-3, 3, count), rng.normal(size=(count, 4096))
+    expected = np.zeros((5, 4096))
+    expected[positions] = values
+    w, target = shared(np.zeros((5, 4096))), tt.dmatrix("target")
+    with config.change_flags(torch__compile=how == "compiled"):
+        f = function([target, i, m], target[i].set(m), mode="PYTORCH")
+        g = function([i, m], [], updates={w: w[i].set(m)}, mode="PYTORCH")
+    for _ in range(5):
+        if how == "update":
+            g(positions, values)
+            np.testing.assert_array_equal(w.get_value(), expected)
+        else:
+            np.testing.assert_array_equal(f(np.zeros((5, 4096)), positions, values), expected)

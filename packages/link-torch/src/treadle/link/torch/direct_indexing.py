@@ -42,8 +42,11 @@ def in_place(entries: Sequence[Entry], set_: bool, dtype: str, place: int) -> In
         """Set or add to rows: what indices are most often for."""
         if not isinstance(at, torch.Tensor) or at.dim() != 1:
             return form.change(x, y, at)
+        given = y
         at, y = _rows(x, y, at)
-        return partial(x.index_put_, (at,), y) if set_ else partial(x.index_add_, 0, at, y)
+        if not set_:
+            return partial(x.index_add_, 0, at, y)
+        return form.change(x, given, at) if _repeats(given, at) else partial(x.index_put_, (at,), y)
 
     return replace(form, change=change)
 
@@ -203,6 +206,22 @@ def _in_bounds(positions: torch.Tensor, n: int) -> torch.Tensor:
     return torch.where(positions < 0, positions + n, positions) if low < 0 else positions
 
 
+def may_repeat_positions(entries: Sequence[Entry]) -> bool:
+    """Whether a position may be there twice: not in what is made of a mask."""
+    return any(isinstance(e, Positions) and e.length is None for e in entries)
+
+
+def _repeats(y: torch.Tensor, positions: torch.Tensor) -> bool:
+    """Whether one of several threads may set a position to another value than the last one for it."""
+    if y.dim() == 0 or torch.get_num_threads() == 1:
+        return False
+    if positions.shape[0] <= _FEW:
+        numbers: list[int] = positions.tolist()
+        return len(set(numbers)) < len(numbers)
+    ordered, _ = positions.sort()
+    return bool((ordered[1:] == ordered[:-1]).any())
+
+
 def _rows(x: torch.Tensor, y: torch.Tensor, at: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return positions along the first dimension, counted from the front, and values, a row for each.
 
@@ -221,10 +240,14 @@ def _rows(x: torch.Tensor, y: torch.Tensor, at: torch.Tensor) -> tuple[torch.Ten
 
 def _set_at(entries: Sequence[Entry], place: int) -> InPlace:
     """Return it for values that are set at positions."""
+    may_repeat = may_repeat_positions(entries)
 
     def change(x: torch.Tensor, y: torch.Tensor, *given: torch.Tensor | int) -> Change:
         picked = _picked(x, entries, place, given)
-        return partial(picked.view.index_put_, tuple(picked.positions), picked.laid_out(y))
+        values = picked.laid_out(y)
+        if may_repeat and _repeats(y, picked.flat_positions()):
+            values = picked.with_last(values)
+        return partial(picked.view.index_put_, tuple(picked.positions), values)
 
     def restoring(x: torch.Tensor, y: torch.Tensor, *given: torch.Tensor | int) -> Change:
         del y
@@ -245,11 +268,8 @@ def _add_at(entries: Sequence[Entry], place: int) -> InPlace:
         picked = _picked(x, entries, place, given)
         count = len(picked.positions)
         indexed, lengths = picked.view.shape[:count], picked.view.shape[count:]
-        at = picked.positions[0]
-        for more, n in zip(picked.positions[1:], indexed[1:], strict=True):
-            at = at * n + more
         # Raises RuntimeError where the dimensions do not follow each other in memory.
-        return picked, picked.view.view([math.prod(indexed), *lengths]), at.reshape(-1)
+        return picked, picked.view.view([math.prod(indexed), *lengths]), picked.flat_positions()
 
     def change(x: torch.Tensor, y: torch.Tensor, *given: torch.Tensor | int) -> Change:
         picked, target, at = flat(x, given)

@@ -97,6 +97,24 @@ class Part:
             return result.squeeze(0)
         return result.movedim(list(range(rank)), list(range(self.place, self.place + rank)))
 
+    def flat_positions(self) -> torch.Tensor:
+        """Return the positions as those in one dimension, that of all that are indexed, in one vector."""
+        flat = self.positions[0]
+        for at, n in zip(self.positions[1:], self.view.shape[1:], strict=False):
+            flat = flat * n + at
+        return flat.reshape(-1)
+
+    def with_last(self, values: torch.Tensor) -> torch.Tensor:
+        """Return values, laid out, of which all for one position are the last one for it.
+
+        PyTorch sets values in any order where it has several threads.
+        """
+        flat = self.flat_positions()
+        rows = values.reshape([flat.shape[0], *self.view.shape[len(self.positions) :]])
+        ordered, order = torch.sort(flat, stable=True)
+        last = order[torch.searchsorted(ordered, flat, right=True) - 1]
+        return rows[last].reshape(values.shape)
+
     def laid_out(self, values: torch.Tensor) -> torch.Tensor:
         """Return values, broadcast to the part's shape, with their dimensions in the order of the view's."""
         rank = self.positions[0].dim() if self.positions else 0

@@ -78,12 +78,11 @@ def _length_behind(x: TensorVariable) -> Variable | None:
     """Return the integer, computed from lengths alone, that a float with dimensions of length 1 is made of."""
     var: Variable = x
     is_float = False
-    while var.owner is not None:
-        op = var.owner.op
-        if isinstance(op, DimShuffle) and op.ndim == 0:
-            var = var.owner.inputs[0]
-        elif isinstance(op, Elemwise) and not is_float and op.scalar_op is CASTS[x.type.dtype].scalar_op:
-            var, is_float = var.owner.inputs[0], True
+    while (node := var.owner) is not None:
+        if isinstance(node.op, DimShuffle) and node.op.ndim == 0:
+            var = node.inputs[0]
+        elif isinstance(node.op, Elemwise) and not is_float and node.op.scalar_op is CASTS[x.type.dtype].scalar_op:
+            var, is_float = node.inputs[0], True
         else:
             break
     return var if is_float and var.owner is not None and _is_length(var) else None

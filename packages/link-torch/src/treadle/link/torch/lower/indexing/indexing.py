@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import torch
 
-from treadle.link.torch.direct_indexing import can_look, in_place, reader
+from treadle.link.torch.direct_indexing import can_look, in_place, may_repeat_positions, reader
 from treadle.link.torch.parts import Entry, Part, part
 from treadle.link.torch.programs.storage import wrapped
 from treadle.link.torch.table import TORCH, Checked, Flag, Lowered
@@ -37,10 +37,8 @@ def _add(picked: Part, values: torch.Tensor) -> None:
     """
     view, positions = picked.view, picked.positions
     indexed, lengths = list(view.shape[: len(positions)]), list(view.shape[len(positions) :])
-    flat = positions[0]
-    for at, n in zip(positions[1:], indexed[1:], strict=True):
-        flat = flat * n + at
-    count = math.prod(flat.shape)
+    flat = picked.flat_positions()
+    count = flat.shape[0]
     index = flat.reshape([count, *(1 for _ in lengths)]).expand([count, *lengths])
     source = view.reshape([math.prod(indexed), *lengths])
     view.copy_(torch.scatter_add(source, 0, index, values.reshape([count, *lengths])).reshape([*indexed, *lengths]))
@@ -75,6 +73,7 @@ def inc_subtensor(op: IncSubtensor | AdvancedIncSubtensor, node: TensorNode) -> 
     # Additions of truth values are counted, and float16 is added up in float32.
     working = {"bool": torch.int64, "float16": torch.float32}.get(dtype) if not set_ else None
     form = in_place(entries, set_, dtype, place)
+    may_repeat = node.inputs[1].type.ndim > 0 and may_repeat_positions(entries)
 
     def run(x: torch.Tensor, y: torch.Tensor, *parts: torch.Tensor | int) -> tuple[Flag, torch.Tensor]:
         if form is not None and can_look(x):
@@ -89,7 +88,7 @@ def inc_subtensor(op: IncSubtensor | AdvancedIncSubtensor, node: TensorNode) -> 
         picked = part(result, entries, place, parts)
         values = picked.laid_out(y if working is None else y.to(working))
         if picked.positions and set_:
-            picked.view.index_put_(tuple(picked.positions), values)
+            picked.view.index_put_(tuple(picked.positions), picked.with_last(values) if may_repeat else values)
         elif picked.positions:
             _add(picked, values)
         elif set_:

@@ -59,6 +59,10 @@ _REDUCERS: Mapping[str, Reducer] = MappingProxyType(
 _OF_FLOATS: Mapping[str, Reducer] = MappingProxyType({"sum": torch.sum, "max": torch.amax, "min": torch.amin})
 
 
+def _along(function: Reducer, axes: Sequence[int | Sequence[int]]) -> Reducer:
+    return (lambda x: function(x, *axes)) if axes else function
+
+
 def refuse_complex(dtype: str) -> None:
     """Refuse to order complex numbers."""
     if kind(dtype) == "c":
@@ -82,12 +86,9 @@ def reduction(op: Reduction, node: Apply) -> Callable[[torch.Tensor], torch.Tens
         msg = f"the kind of reduction {op.kind!r} is unknown"
         raise Unsupported(msg)
     if {tensors(node.inputs)[0].type.dtype, acc, op.dtype} == {acc} and kind(acc) == "f" and op.kind in _OF_FLOATS:
-        function = _OF_FLOATS[op.kind]
+        is_total = op.kind == "sum" and len(axes) == tensors(node.inputs)[0].type.ndim
         # A number takes less time than a list of it.
-        along = axes[0] if len(axes) == 1 else axes
-        if op.kind == "sum" and len(axes) == tensors(node.inputs)[0].type.ndim:
-            return torch.sum
-        return lambda x: function(x, along)
+        return _along(_OF_FLOATS[op.kind], () if is_total else (axes[0] if len(axes) == 1 else axes,))
     # The accumulated value is one of the accumulator's dtype, before it becomes one of the result's.
     middle = "bool" if op.kind in {"all", "any"} else acc
     to_output, last = to_output_dtype(middle), converter(middle, op.dtype)
