@@ -132,3 +132,23 @@ def test_cycle_is_reported_before_inputs_that_it_hides() -> None:
     inner.owner.inputs[0] = outer
     with pytest.raises(CycleError):
         function([x], outer)
+
+
+@pytest.mark.parametrize("mode", ["VM", "C"])
+def test_python_numbers_are_arguments_and_strict_inputs_refuse_them(mode: str) -> None:
+    x, k, s = tt.dvector("x"), tt.bscalar("k"), tt.dscalar("s")
+    f = function([x, k, In(s, value=2.0)], [x[k] * s, k], mode=mode)
+    for number in (1, np.int8(1), np.array(1, "int8")):
+        for value, other in (((), 2), ((3,), 3), ((0.5,), 0.5)):
+            results = f([1.0, 5.0], number, *value)
+            assert [float(r) for r in results] == [5 * other, 1]
+        assert float(f(np.array([1.0, 5.0]), k=number, s=4)[0]) == 20
+    for bad in (300, 1.5, "1", None):
+        with pytest.raises(TypeError, match="argument 1, k"):
+            f(np.ones(2), bad)
+    g = function([In(k, strict=True), s], k * s, mode=mode)
+    with pytest.raises(TypeError, match="strict"):
+        g(1, 2)
+    assert float(g(np.array(3, "int8"), 2)) == 6
+    with pytest.raises(TypeError, match="missing"):
+        f(np.ones(2))

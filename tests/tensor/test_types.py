@@ -203,3 +203,27 @@ def test_number_that_only_equals_a_length_is_refused() -> None:
     for shape in ((2.0, 1), (np.float64(2), 1), (2, 1 + 0j)):
         with pytest.raises(TensorTypeError, match="must be"):
             TensorType("float64", shape)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "uint64", "float64"])
+def test_numbers_that_are_read_quickly_are_those_that_are_converted_without_loss(dtype: str) -> None:
+    kind = tt.TensorType(dtype, ())
+    read = kind.number_reader()
+    assert read is not None
+    for number in (0, -1, 127, 255, 300, 2**53, 2**53 + 1, 2**63, -(2**63), 2**64, 1.5, np.nan, -0.0):
+        value = read(number)
+        if isinstance(value, np.ndarray):
+            expected = kind.filter(number)
+            assert (value.dtype, value.shape, value.tobytes()) == (expected.dtype, (), expected.tobytes())
+        else:
+            assert value is number
+            assert number not in {0, 127}
+    own = kind.numpy_dtype.type(3)
+    assert isinstance(read(own), np.ndarray)
+    for other in (True, np.int16(3), [3], None, "3", np.array(3, dtype), 3j):
+        assert read(other) is other
+
+
+def test_there_is_no_quick_way_for_numbers_that_may_be_rounded() -> None:
+    for kind in (tt.TensorType("float32", ()), tt.TensorType("bool", ()), tt.TensorType("int64", (None,))):
+        assert kind.number_reader() is None

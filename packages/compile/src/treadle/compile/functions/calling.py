@@ -95,11 +95,14 @@ class _Writer:
     # Arguments
 
     def _write_arguments(self, arguments: Sequence[str]) -> None:
-        tests = self._tests()
+        depth, tests = self.text.depth, self._tests()
         if tests is not None:
             unfit = "".join(f" or not ({test})" for test in tests if test is not None)
             self.add(f"if rest or kw{unfit}:")
             self.text.depth += 1
+            if self._write_numbers():
+                self.add(f"if rest or kw{unfit}:")
+                self.text.depth += 1
         packed = f"({', '.join(arguments)}{',' if arguments else ''})"
         self.add(f"if 'output_subset' in kw: return subset({packed}, rest, kw)")
         self.add(f"{packed + ' = ' if arguments else ''}bind({packed}, rest, kw)")
@@ -108,8 +111,20 @@ class _Writer:
             test = None if tests is None or self._is_trusted() else tests[at]
             unfit = f"not ({test})" if test is not None else f"x{i} is not MISSING"
             self.add(f"if {unfit}: x{i} = convert({i}, x{i})")
-        if tests is not None:
-            self.text.depth -= 1
+        self.text.depth = depth
+
+    def _write_numbers(self) -> bool:
+        """Have arguments that are Python numbers made values at once, if there may be any."""
+        if self._is_trusted():
+            return False
+        found = False
+        for i in self.open:
+            read = None if self.inputs[i].strict else self.inputs[i].variable.type.number_reader()
+            if read is not None:
+                self.scope[f"number{i}"] = read
+                self.add(f"x{i} = number{i}(x{i})")
+                found = True
+        return found
 
     def _is_trusted(self) -> bool:
         # Unchecked arguments may come in the form of the backend that is still being compiled for.

@@ -372,6 +372,14 @@ class Type(ABC):
         """
         return None
 
+    def number_reader(self) -> Callable[[Value], Value] | None:
+        """Return a quick function for arguments: a Python number becomes a value, all else is returned as it is.
+
+        It makes a value only of a number that `filter` takes under any rule of conversion but ``strict``. None, the
+        default, for types of which there are no numbers.
+        """
+        return None
+
     # Identity
 
     def canonical(self) -> bytes:

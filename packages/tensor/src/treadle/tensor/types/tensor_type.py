@@ -421,6 +421,23 @@ class TensorType(Type):
         tests += [f"{name}.shape[{d}] == {n}" for d, n in enumerate(self.shape) if n is not None]
         return " and ".join(tests), {"ndarray": np.ndarray, f"{self.dtype}_": self.numpy_dtype}
 
+    def number_reader(self) -> Callable[[object], object] | None:
+        """Return a function that makes an array of rank 0 of a number that keeps its value; for int and float64."""
+        dtype = self.numpy_dtype
+        is_float = self.dtype == "float64"
+        if self.ndim or not (is_float or dtype.kind in "iu"):
+            return None
+        low, high = (-(2**53), 2**53) if is_float else (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
+        same, array = (float, dtype.type) if is_float else (dtype.type,), np.array
+
+        def read(value: Any) -> object:
+            kind = value.__class__
+            if (low <= value <= high) if kind is int else kind in same:
+                return array(value, dtype)
+            return value
+
+        return read
+
     def copy_value(self, value: object) -> np.ndarray:
         """Return a copy of the array, in the same memory order."""
         return np.array(value, copy=True, order="K")
