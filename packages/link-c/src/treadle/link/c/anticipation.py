@@ -202,7 +202,11 @@ def _of_kernels(fgraph: FunctionGraph) -> list[str]:
     library = helper_library(find_toolchain())  # type: ignore[arg-type]  # there is one
     written: dict[tuple[object, ...], Sequence[str]] = {}
     for node in fgraph.apply_nodes:
-        if KERNELS.find(node.op) is None or not all(has_type(x.type) for x in (*node.inputs, *node.outputs)):
+        if (
+            node.op.view_map
+            or KERNELS.find(node.op) is None
+            or not all(has_type(x.type) for x in (*node.inputs, *node.outputs))
+        ):
             continue
         spare = tuple(_is_spare(x, fgraph) for x in node.inputs)
         kind = node.op, *(x if isinstance(x, Constant) else x.type for x in node.inputs), spare
@@ -211,7 +215,7 @@ def _of_kernels(fgraph: FunctionGraph) -> list[str]:
             with contextlib.suppress(TreadleError, Unsupported):
                 unit = write_unit(_alone(node, spare))
                 written[kind] = Assembly(unit).source(library, link=True).helpers
-    return [name for names in written.values() for name in names]
+    return [name for names in written.values() for name in names if name.startswith("tr_k_")]
 
 
 def _is_spare(x: Variable, fgraph: FunctionGraph) -> bool:
