@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import ast
 import ctypes
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from numba.core.registry import cpu_target
 
 import treadle.tensor as tt
+from treadle.config import config
 from treadle.graph import FunctionGraph, LoweringError
 from treadle.link.numba import NumbaLinker
-from treadle.link.numba.compiler import COMPILER
+from treadle.link.numba.compiler import COMPILER, UnitCompiler
+from treadle.link.numba.routines import halves
 from treadle.link.numba.text.library import LIBRARY
 from treadle.link.numba.text.lifetimes import lasting_names
 from treadle.link.numba.text.unit import Unit, make_kernel
@@ -96,3 +100,39 @@ def test_graphs_of_treadles_own_ops_are_compiled() -> None:
     values = np.arange(12.0).reshape(3, 4) / 10, np.array([2, 1])
     np.testing.assert_allclose(program(*values)[0], np.exp(values[0]) @ values[0].T)
     assert COMPILER.counts.compiled > before.compiled
+
+
+@pytest.mark.parametrize("by_processor", [True, False])
+def test_every_float16_is_converted_and_what_lies_between_is_rounded_to_even(
+    by_processor: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    features = cpu_target.target_context.codegen().magic_tuple()[2].split(",")
+    if by_processor and "+f16c" not in features:
+        pytest.skip("this processor does not convert float16")
+    monkeypatch.setattr(halves, "_are_here", lambda _: by_processor)
+    body = [
+        "for k in range(n):",
+        "    as_f4(wide)[k] = widen_f2(as_u2(bits)[k])",
+        "for j in range(m):",
+        "    as_u2(rounded)[j] = narrow_f2(as_f4(numbers)[j])",
+        "return n + m",
+    ]
+    unit = make_kernel("halves", [(x, "i8") for x in ("bits", "wide", "n", "numbers", "rounded", "m")], body)
+    unit = replace(unit, uses=tuple(LIBRARY.used_by(unit.source)))
+    bits = np.arange(1 << 16).astype("uint16")
+    wanted = bits.view("float16").astype("float32")
+    finite = wanted[np.isfinite(wanted)].view("uint32")
+    near = [finite + np.uint32(by) for by in (0xFFF, 0x1000, 0x1001, 0x1FFF)]
+    numbers = np.concatenate([wanted.view("uint32"), *near, np.arange(0x33000000, 0x33001000, dtype="uint32")])
+    floats = numbers.view("float32")
+    wide, rounded = np.empty(len(bits), "float32"), np.empty(len(floats), "float16")
+    with config.change_flags(numba__cache=False):
+        entry = UnitCompiler().entry(unit)
+        call = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 6)(entry.address)
+        call(bits.ctypes.data, wide.ctypes.data, len(bits), floats.ctypes.data, rounded.ctypes.data, len(floats))
+    np.testing.assert_array_equal(wide, wanted)
+    np.testing.assert_array_equal(np.signbit(wide), np.signbit(wanted))
+    with np.errstate(over="ignore", invalid="ignore"):
+        narrow = floats.astype("float16")
+    np.testing.assert_array_equal(rounded, narrow)
+    np.testing.assert_array_equal(np.signbit(rounded), np.signbit(narrow))

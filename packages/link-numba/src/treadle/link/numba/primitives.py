@@ -21,7 +21,7 @@ from numba.extending import _Intrinsic as Intrinsic
 from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
-from treadle.link.numba.routines import calls, eights, lanes, memory
+from treadle.link.numba.routines import calls, eights, halves, lanes, memory
 from treadle.link.numba.routines.externals import EXTERNALS, is_family
 from treadle.link.numba.routines.lapack import ROUTINES
 from treadle.link.numba.routines.numpy_sorts import SORTS
@@ -475,6 +475,7 @@ _FAMILIES: dict[str, Callable[..., Intrinsic]] = {
     "lapack": lambda name: _routine("lapack", name),
     "simd": _of_vectors,
     "eights": lambda name, code: _primitive(*eights.find(name, code)),
+    "f16c": lambda name: _primitive(*halves.OPERATIONS[name]),
     "numpy": lambda _, short: _numpy_sort(short),
     "blas": lambda name: _routine("blas", name),
 }

@@ -79,6 +79,8 @@ def span(n, start, stop, step, given):  # i8 i8 i8 i8 i8
 _HALF = """
 def narrow_f2(x):  # f4
     # To the nearest float16, ties to even.
+    if f16c_here(0):
+        return f16c_narrowed(x)
     u = bits_f4_u4(x)
     sign = (u >> 16) & 0x8000
     a = u & 0x7FFFFFFF
@@ -92,6 +94,8 @@ def narrow_f2(x):  # f4
     return u2(sign | (i8(bits_f4_u4(bits_u4_f4(u4(a)) + f4(0.5))) - 0x3F000000))
 
 def widen_f2(h):  # u2
+    if f16c_here(0):
+        return f16c_widened(h)
     sign = (i8(h) & 0x8000) << 16
     a = i8(h) & 0x7FFF
     if a >= 0x7C00:
