@@ -213,7 +213,7 @@ def may_repeat_positions(entries: Sequence[Entry]) -> bool:
 
 def _repeats(y: torch.Tensor, positions: torch.Tensor) -> bool:
     """Whether one of several threads may set a position to another value than the last one for it."""
-    if y.dim() == 0 or torch.get_num_threads() == 1:
+    if y.dim() == 0 or (y.is_cpu and torch.get_num_threads() == 1):
         return False
     if positions.shape[0] <= _FEW:
         numbers: list[int] = positions.tolist()

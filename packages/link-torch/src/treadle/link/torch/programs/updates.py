@@ -5,8 +5,8 @@ memory. So the last operation of an update does not make its result in new memor
 everything else that the call computes: until then all old values are there, for errors to be explained and for a call
 that fails to leave them as they were.
 
-This is done for values that nobody holds but their cells. Others, among them arrays that the user has given, are
-replaced by new ones, which the next call may write into.
+This is done for values that nobody holds but their cells. Of others, among them arrays that the user has given, a copy
+is written into, which takes their place.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def _into_result(node: Apply) -> InPlace | None:
         shape = x.shape
         for y in given:
             # Broadcasting must end at the old value's shape.
-            if y is not x and y.shape != shape and y.dim():
+            if y.shape != shape and y.dim():
                 y.expand(shape)
         return partial(function, *given, out=x)
 
@@ -136,8 +136,8 @@ def _into_result(node: Apply) -> InPlace | None:
 def updating(program: TorchProgram, replaced: Sequence[tuple[int, int]], write: Write, whole: Run) -> Run:
     """Return a function like a program that writes new values into old ones, where that is possible.
 
-    Which ones, and how, is found out when an old value is a tensor, so in the second call at the earliest. `replaced`
-    and `write` are those of `Program.updating`; `whole` computes all of it in new memory.
+    Which ones, and how, is found out in the first call. `replaced` and `write` are those of `Program.updating`; `whole`
+    computes all of it in new memory.
     """
     names = ", ".join(f"x{i}" for i in range(len(program.fgraph.inputs)))
 
@@ -147,17 +147,8 @@ def updating(program: TorchProgram, replaced: Sequence[tuple[int, int]], write: 
         function: Run = scope["run"]
         return function
 
-    scope: dict[str, Any] = {"found": found, "run": None, "tensor": torch.Tensor, "whole": whole}
-    has_tensor = " or ".join(f"x{i}.__class__ is tensor" for i, _ in replaced)
-    return _defined(
-        [
-            f"def call({names}):",
-            "  if run is not None:",
-            f"    return run({names})",
-            f"  return (found() if {has_tensor} else whole)({names})",
-        ],
-        scope,
-    )
+    scope: dict[str, Any] = {"found": found, "run": None}
+    return _defined([f"def call({names}):", f"  return (run or found())({names})"], scope)
 
 
 def _defined(lines: Sequence[str], scope: dict[str, Any]) -> Run:
@@ -185,7 +176,7 @@ class _Writer:
         self._targets = targets
         self._at = {v: i for i, v in enumerate(fgraph.inputs)}
         self._roots = {fgraph.inputs[t.input] for t in targets}
-        self._results = {t.output: f"x{t.input}" for t in targets}
+        self._results = {t.output: f"w{t.input}" for t in targets}
         others = [k for k in range(len(fgraph.outputs)) if k not in self._results]
         self._results |= {k: f"y{n}" for n, k in enumerate(others)}
         operands = [v for t in targets for s in t.steps for v in s.operands if self._is_computed(v, t, s)]
@@ -194,9 +185,12 @@ class _Writer:
         self._lines: list[str] = []
         self._loaded: set[int] = set()
         self._scope: dict[str, Any] = {
-            "apply": call, "count": getrefcount, "most": _own_references(), "place": program.place,
-            "separate": _separate, "tensor": torch.Tensor, "transforms": torch._C._are_functorch_transforms_active,
-            "uses": torch._C._storage_Use_Count, "whole": whole, "write": write, "check": PROCESS.check,
+            "apply": call, "check": PROCESS.check, "count": getrefcount, "empty": torch.empty_like,
+            "most": _own_references(), "separate": _separate, "tensor": torch.Tensor,
+            "transforms": torch._C._are_functorch_transforms_active, "uses": torch._C._storage_Use_Count,
+            "whole": whole, "write": write,
+            # With the number that a tensor's device has.
+            "place": torch.empty(0, device=program.place).device,
         }  # fmt: skip
         if others or self._computed:
             variables = [*(fgraph.outputs[k] for k in others), *self._computed]
@@ -208,7 +202,7 @@ class _Writer:
             self._lines.append(f"{', '.join(names)}, = rest({self._arguments()})")
         if self._computed:
             values = ", ".join(self._computed.values())
-            self._lines.append(f"{values}, = separate(({values},), {', '.join(f'x{t.input}' for t in targets)})")
+            self._lines.append(f"{values}, = separate(({values},), {', '.join(f'w{t.input}' for t in targets)})")
 
     def _arguments(self) -> str:
         return ", ".join(f"x{i}" for i in range(len(self._at)))
@@ -236,10 +230,11 @@ class _Writer:
         whole = f"return whole({self._arguments()})"
         lines = [
             f"def call({self._arguments()}):",
-            f"  if {' or '.join(['transforms()', *self._unfit()])}: {whole}",
+            f"  if {' or '.join(['transforms()', *self._too_small()])}: {whole}",
             "  changes = None",
             "  try:",
             "    check()",
+            *[f"    {line}" for t in self._targets for line in self._taking_over(t)],
             *[f"    {line}" for line in self._lines],
             *([f"    restoring = [{', '.join(restoring)}]"] if restoring else []),
             f"    changes = [{', '.join(calls)}]",
@@ -261,28 +256,40 @@ class _Writer:
         ]
         return _defined(lines, self._scope)
 
-    def _unfit(self) -> list[str]:
-        """Return expressions of which one holds where an old value is not to be written into."""
+    def _too_small(self) -> list[str]:
+        """Return an expression that holds where no old value is worth being used again, if that may be."""
+        if not all(t.steps[0].is_elementwise for t in self._targets):
+            return []
+        return [" and ".join(f"x{t.input}.nbytes < {_LEAST_REUSED}" for t in self._targets)]
+
+    def _taking_over(self, target: Target) -> list[str]:
+        """Return the lines that take a tensor to write into: the old value, or a new one where somebody holds that."""
+        x, w = f"x{target.input}", f"w{target.input}"
         is_here = "is_cpu" if self._program.place.type == "cpu" else "device == place"
-        texts = [
-            "{x}.__class__ is not tensor",
-            "count({x}) > most",
+        free = [
+            f"{x}.__class__ is tensor",
+            f"count({x}) <= most",
             # What PyTorch itself holds, such as what gradients are computed from, and other tensors in its memory.
-            "{x}._use_count() > 1",
-            f"uses({{x}}.untyped_storage()._cdata) > {_OWN_STORAGE_REFERENCES}",
-            f"not {{x}}.{is_here}",
+            f"{x}._use_count() == 1",
+            f"uses({x}.untyped_storage()._cdata) <= {_OWN_STORAGE_REFERENCES}",
+            f"{x}.{is_here}",
             # Outside of inference mode it refuses to be changed, when it has been.
-            "{x}.is_inference()",
+            f"not {x}.is_inference()",
         ]
-        if all(t.steps[0].is_elementwise for t in self._targets):
-            texts.insert(1, f"{{x}}.nbytes < {_LEAST_REUSED}")
-        return [text.format(x=f"x{t.input}") for t in self._targets for text in texts]
+        self._scope |= {f"load{target.input}": self._program.loader(self._program.fgraph.inputs[target.input])}
+        new = f"empty({x})" if target.steps[0].is_elementwise else f"{x}.clone()"
+        return [
+            f"if {' and '.join(free)}: {w} = {x}",
+            "else:",
+            f"  {x} = load{target.input}({x})",
+            f"  {w} = {new}",
+        ]
 
     def _call(self, name: str, function: Callable[..., Change], target: Target, step: Step) -> str:
         """Return the text of a call with a tensor and a step's operands."""
         self._scope[name] = function
         operands = [self._operand(v, k in step.numbers) for k, v in enumerate(step.operands)]
-        return f"{name}({', '.join([f'x{target.input}', *operands])})"
+        return f"{name}({', '.join([f'w{target.input}', *operands])})"
 
     def _operand(self, var: Variable, is_number: bool) -> str:
         if var in self._computed:
