@@ -101,7 +101,7 @@ def quick_caller(
 
     scope: dict[str, Any] = {
         "ABSENT": ABSENT, "classes": frozenset((np.ndarray, array_class())), "device": array_class(),
-        "devices": {array_class()}, "home": HOME, "host": np.ndarray, "lost": _lost, "native": native, "other": other,
+        "home": HOME, "host": np.ndarray, "lost": _lost, "native": native, "other": other,
         "own": owned, "run": None, "settled": settled, "swap": swap_x64, **constants,
     }  # fmt: skip
     packed = _packed(names)
@@ -114,7 +114,7 @@ def quick_caller(
         "  values = None",
         *([f"  if lost({packed}): raise"] if write is not None else []),
     ]
-    on_host, on_device = _result_texts(packed, native, single)
+    on_host, on_device = _result_texts(packed, native, single, plain)
     if plain:
         head = [f"def call({', '.join(names)}):", f"  if run is None or home.is_forked: {otherwise}"]
     else:
@@ -122,47 +122,40 @@ def quick_caller(
         head = [f"def call({', '.join(parameters)}):", f"  if rest or kw or run is None or home.is_forked: {otherwise}"]
     lines = [
         *head,
-        *[f"  {line}" for line in _class_lines(names)],
-        "  if takes_host:",
-        f"    if not ({_fits_text(names)}): {otherwise}",
-        # What is 64 bits wide already stays that.
-        "    before = swap(True)",
+        f"  if {' and '.join(f'{name}.__class__ is device' for name in names) or 'True'}:",
         f"    try: {run[0]}",
         *[f"    {line}" for line in run[1:]],
-        "    finally: swap(before)",
         f"    if values is None: {otherwise}",
-        f"    return {on_host}",
-        f"  if not all_device: {otherwise}",
+        f"    return {on_device}",
+        f"  if not ({_fits_text(names)}): {otherwise}",
+        # What is 64 bits wide already stays that.
+        "  before = swap(True)",
         f"  try: {run[0]}",
         *[f"  {line}" for line in run[1:]],
+        "  finally: swap(before)",
         f"  if values is None: {otherwise}",
-        f"  return {on_device}",
+        f"  return {on_host}",
     ]
     return _written(lines, scope)
 
 
-def _class_lines(names: Sequence[str]) -> list[str]:
-    """Return the lines that tell whether arguments are NumPy arrays, and whether all are JAX's."""
-    if len(names) < 2:
-        kind = f"{names[0]}.__class__" if names else "device"
-        return [f"takes_host = {kind} is host", f"all_device = {kind} is device"]
-    kinds = f"{{{', '.join(f'{name}.__class__' for name in names)}}}"
-    return [f"kinds = {kinds}", "takes_host = host in kinds", "all_device = kinds == devices"]
-
-
 def _fits_text(names: Sequence[str]) -> str:
-    """Return an expression that holds where arguments, of which some are NumPy arrays, have the inputs' dtypes.
+    """Return an expression that holds where arguments are arrays, and NumPy's among them have the inputs' dtypes.
 
     Compiled code would take the bytes of the other order as they are.
     """
-    if len(names) == 1:
-        return "x0.dtype is x0_dtype or x0.dtype == x0_dtype"
+    if len(names) < 2:
+        return "".join(f"{x}.__class__ is host and ({x}.dtype is {x}_dtype or {x}.dtype == {x}_dtype)" for x in names)
+    kinds = ", ".join(f"{name}.__class__" for name in names)
     fits = [f"({name}.dtype is {name}_dtype or {name}.dtype == {name}_dtype)" for name in names]
-    return " and ".join(["kinds <= classes", *fits])
+    return " and ".join([f"{{{kinds}}} <= classes", *fits])
 
 
-def _result_texts(packed: str, native: Sequence[bool], single: bool) -> tuple[str, str]:
-    """Return the expressions of what a call returns: where an argument was a NumPy array, and where none was."""
+def _result_texts(packed: str, native: Sequence[bool], single: bool, plain: bool) -> tuple[str, str]:
+    """Return the expressions of what a call returns: where an argument was a NumPy array, and where none was.
+
+    It is a list for users, and any sequence for a plain call.
+    """
     if not any(native):
         text = "own(values[0])" if single else "[*map(own, values)]"
         return text, text
@@ -170,7 +163,7 @@ def _result_texts(packed: str, native: Sequence[bool], single: bool) -> tuple[st
     settled_text = f"settled({packed}, values, native){last}"
     if not all(native):
         return settled_text, settled_text
-    return settled_text, "values[0]" if single else "[*values]"
+    return settled_text, "values[0]" if single else "values" if plain else "[*values]"
 
 
 def _checked(form: Form) -> Callable[..., Any]:
@@ -217,10 +210,10 @@ def _taking_over(form: Form, names: Sequence[str], write: Write) -> Callable[...
     lines = [
         f"def call({', '.join(names)}):",
         *[f"  if {x}.__class__ is host or count({x}) > most: {x} = copied({x})" for x in donated],
-        "  done = []",
+        "  done = ()",
         "  try:",
         # Nothing can interrupt this between the call and the note of its results.
-        f"    done.extend(map(form, {', '.join(f'({name},)' for name in names)}))",
+        f"    done = [*map(form, {', '.join(f'({name},)' for name in names)})]",
         "    write(done[0])",
         "  except BaseException:",
         "    if done: write(done[0])",

@@ -205,8 +205,10 @@ class JaxProgram(Program):
         """Return an expression that holds for JAX arrays of exactly the dtype, rank and known lengths."""
         if not isinstance(kind, TensorType):
             return None
-        text = f"type({name}) is {name}_array and {name}.dtype == {name}_dtype and {name}.ndim == {kind.ndim}"
-        text += "".join(f" and {name}.shape[{d}] == {n}" for d, n in enumerate(kind.shape) if n is not None)
+        # Shape and dtype of the array itself take a function of JAX's in Python each.
+        text = f"type({name}) is {name}_array and ({name}_aval := {name}.aval).dtype == {name}_dtype"
+        text += f" and len({name}_aval.shape) == {kind.ndim}"
+        text += "".join(f" and {name}_aval.shape[{d}] == {n}" for d, n in enumerate(kind.shape) if n is not None)
         return text, {f"{name}_array": array_class(), f"{name}_dtype": kind.numpy_dtype}
 
     def begun(self) -> JaxProgram:
