@@ -220,7 +220,7 @@ class Program(ABC):
     writes
         What the caller of the program writes afterwards, where new values are written into old ones; else None.
     whole
-        For a program that calls others of a linker's between steps in Python: that linker, and the graph of all of it.
+        For a program of a linker that replaces ops by simpler ones: that linker, and the graph that it was given.
     compiles_in_calls
         Whether its library compiles when it is called, for the lengths of the arguments. A call then does nothing but
         compute: one may be made for the sake of what it compiles.

@@ -156,7 +156,11 @@ class TableLinker(RuleLinker):
         LoweringError
             If rules refuse nodes, or option ``on_python_step`` says that nodes without a rule are; all are listed.
         """
-        fgraph = self.expanded(fgraph)
+        program = self._linked(self.expanded(fgraph), native_outputs)
+        program.whole = self, ProgramGraph.of(fgraph)
+        return program
+
+    def _linked(self, fgraph: FunctionGraph, native_outputs: frozenset[int]) -> Program:
         order = fgraph.toposort()
         steps = {node for node in order if self.runs_in_python(node)}
         if not steps and all(self.holds(v.type) for v in (*fgraph.inputs, *fgraph.outputs)):
@@ -166,7 +170,6 @@ class TableLinker(RuleLinker):
         self.table.lower((node for node in order if node not in steps), self.check, () if may_run else ruleless)
         self.tell(node for node in order if node in steps)
         program = PythonLinker().link(in_segments(fgraph, self, lambda node: node not in steps))
-        program.whole = self, ProgramGraph.of(fgraph)
         return self._with_native_ends(program, ProgramGraph.of(fgraph, native_outputs))
 
     def dump(self, program: Program) -> Any:
@@ -182,12 +185,13 @@ class TableLinker(RuleLinker):
         LookupError
             If something that it needs is not in the compile cache any more.
         """
-        if not isinstance(data, KeptProgram):
-            return self.load_whole(data, graph.changed(self.expanded))
-        self.tell(node for node in data.steps.values() if not isinstance(node.op, Segment))
-        program = PythonLinker().load(data, graph)
-        program.whole = self, graph.changed(self.expanded)
-        return self._with_native_ends(program, graph)
+        if isinstance(data, KeptProgram):
+            self.tell(node for node in data.steps.values() if not isinstance(node.op, Segment))
+            program = self._with_native_ends(PythonLinker().load(data, graph), graph)
+        else:
+            program = self.load_whole(data, graph.changed(self.expanded))
+        program.whole = self, graph
+        return program
 
     def _missing(self, node: Apply) -> Unsupported:
         """Return what is missing for a node to be compiled."""
@@ -241,7 +245,6 @@ class NativeEnds(Program):
         self.inner = inner
         self._graph = graph
         self._linker = linker
-        self.whole = inner.whole
 
     @property
     def fgraph(self) -> FunctionGraph:

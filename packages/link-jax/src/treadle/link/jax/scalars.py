@@ -8,7 +8,8 @@ from typing import TypeAlias
 
 import jax
 
-from treadle.link.jax.table import Checked
+from treadle.graph import Apply
+from treadle.link.jax.table import Checked, Lowered
 from treadle.tensor import ScalarTable
 
 # Takes JAX arrays of one shape and of the dtypes computed with (float32 in place of float16).
@@ -26,5 +27,6 @@ def _of_ufunc(name: str, kind: str) -> ScalarFunction | None:
 # The kind is that of the first operand's dtype.
 SCALARS: ScalarTable[ScalarFunction] = ScalarTable("jax", "treadle.link.jax.lower.elementwise.scalar", _of_ufunc)
 
-# Whether JAX may differentiate what is traced, and so has to know derivatives, which takes time: in a `jax_function`.
-IS_DIFFERENTIATED: ContextVar[bool] = ContextVar("is_differentiated", default=False)
+# Where JAX may differentiate what is traced, in a `jax_function`, and has to know derivatives: lowers a node of which
+# it is told the derivative as a whole, and returns None for others. None elsewhere, since all this takes time.
+DERIVATIVES: ContextVar[Callable[[Apply], Lowered | None] | None] = ContextVar("derivatives", default=None)

@@ -13,7 +13,7 @@ from jax.custom_derivatives import SymbolicZero
 import treadle.tensor as tt
 from treadle.graph import FunctionGraph, Unsupported
 from treadle.link.jax.casting import convert
-from treadle.link.jax.scalars import IS_DIFFERENTIATED, SCALARS, ScalarFunction
+from treadle.link.jax.scalars import DERIVATIVES, SCALARS, ScalarFunction
 from treadle.link.jax.table import Checked
 from treadle.tensor import Composite, DtypeError, Elemwise, ScalarOp, Step
 
@@ -46,7 +46,7 @@ def scalar_function(scalar_op: ScalarOp, loops: Sequence[str], out: str) -> Scal
 
     def run(*args: jax.Array) -> jax.Array | Checked[jax.Array]:
         operands = [convert(convert(x, d), w) for x, d, w in zip(args, loops, wide, strict=True)]
-        result = (told if IS_DIFFERENTIATED.get() else plain)(*operands)
+        result = (plain if DERIVATIVES.get() is None else told)(*operands)
         if isinstance(result, Checked):
             return Checked(convert(result.value, out), result.failed)
         converted: jax.Array = convert(result, out)

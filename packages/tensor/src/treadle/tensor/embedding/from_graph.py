@@ -258,7 +258,7 @@ class OpFromGraph(Op, HasFrozenGraph):
 
     def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> list[Variable]:
         """Return what the inner graph computes of the inputs with batches, with derivatives that were given."""
-        if "none" == self.pullback_override[0] == self.pushforward_override[0] and not self._derives():
+        if not self.has_own_derivatives:
             return graph.vectorize_graph(self.inner_outputs, list(zip(self.inner_inputs, inputs, strict=True)))
         pairs = [
             (old, new) for old, new in zip(node.inputs, inputs, strict=True)
@@ -279,11 +279,13 @@ class OpFromGraph(Op, HasFrozenGraph):
         )  # fmt: skip
         return op(*operands, return_list=True)
 
-    def _derives(self) -> bool:
-        """Whether a subclass has derivatives of its own, or a pattern was given."""
+    @property
+    def has_own_derivatives(self) -> bool:
+        """Whether derivatives or a pattern were given, or a subclass has its own: others are the inner graph's."""
         kind = type(self)
         own = kind.pullback is not OpFromGraph.pullback or kind.pushforward is not OpFromGraph.pushforward
-        return own or self.given_pattern is not None
+        given = self.pullback_override[0] != "none" or self.pushforward_override[0] != "none"
+        return own or given or self.given_pattern is not None
 
     # Derivatives
 
@@ -313,9 +315,7 @@ class OpFromGraph(Op, HasFrozenGraph):
 
     def undefined_derivatives(self, node: Apply) -> list[list[str | None]] | None:
         """Return the inner graph's; derivatives that were given are defined."""
-        if self.pullback_override[0] != "none" or self.pushforward_override[0] != "none" or self._derives():
-            return None
-        return own_reasons(self)
+        return None if self.has_own_derivatives else own_reasons(self)
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Return the gradients: those given, or the inner graph's as another op of this kind.

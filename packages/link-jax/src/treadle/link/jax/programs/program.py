@@ -103,10 +103,13 @@ class JaxProgram(Program):
             self._staged = self._stage(self.fgraph)
         return self._staged
 
-    def rebound(self, graph: ProgramGraph, data: object) -> JaxProgram:
+    def rebound(self, graph: ProgramGraph, data: object) -> JaxProgram | None:
         """Return this program for an equal graph of other origin."""
+        if self.whole is None:
+            return None
+        linker: Any = self.whole[0]
         other = copy(self)
-        other._graph = graph
+        other.whole, other._graph = (linker, graph), graph.changed(linker.expanded)
         return other
 
     def _variant(self, values: Sequence[np.ndarray]) -> Variant:

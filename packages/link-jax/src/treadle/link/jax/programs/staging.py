@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from treadle.graph import Apply, Block, Branching, Constant, FunctionGraph, LoweringError, Unsupported, Variable
 from treadle.link.jax.programs.tracing import Arm, Choice, StagedGraph, Step
+from treadle.link.jax.scalars import DERIVATIVES
 from treadle.link.jax.table import JAX, Lowered, TakesAssumed
 from treadle.tensor import Staging, shape_values, stage, static_positions
 
@@ -39,7 +40,9 @@ def stage_graph(fgraph: FunctionGraph, varying: Collection[Variable] = ()) -> St
 
 def lower(node: Apply) -> Lowered:
     """Return what the node's rule makes of it; it raises `Unsupported` for a node that it refuses, or has no rule."""
-    lowered: Lowered = JAX.rule(node)(node.op, node)
+    with_derivative = DERIVATIVES.get()
+    told = None if with_derivative is None else with_derivative(node)
+    lowered: Lowered = JAX.rule(node)(node.op, node) if told is None else told
     return lowered
 
 

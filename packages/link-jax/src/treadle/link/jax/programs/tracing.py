@@ -97,7 +97,10 @@ class StagedGraph:
         def run(*args: jax.Array) -> Outcome:
             known: dict[Variable, Array] = dict(zip(free, args, strict=True))
             trace = Trace(known | fixed | {c: jnp.asarray(c.data) for c in numbers})
-            trace.actual.update((v, x) for v, x in zip(free, args, strict=True) if v in values)
+            # Open lengths are what they are when exported code runs.
+            trace.actual.update(
+                (v, x) for v, x in zip(free, args, strict=True) if v in values and not is_open(values[v])
+            )
             with span("code generation"):
                 trace.run(self.steps)
             assumptions[:] = [(a.node, a.deciding, a.assumed.size) for a in trace.assumptions]
