@@ -12,7 +12,7 @@ from jax import lax
 
 from treadle.link.jax.casting import convert
 from treadle.link.jax.lower.reductions.reduction import total
-from treadle.link.jax.open_lengths import as_length
+from treadle.link.jax.open_lengths import as_length, has_open
 from treadle.link.jax.table import JAX, Checked, Flag, Function, Results
 from treadle.tensor import ArrayRules, LinearRecurrence, enter_array_rules
 
@@ -31,7 +31,17 @@ class _Functions:
     logical_not = staticmethod(jnp.logical_not)
     argmax = staticmethod(jnp.argmax)
     argmin = staticmethod(jnp.argmin)
-    diagonal = staticmethod(jnp.diagonal)
+
+    @staticmethod
+    def diagonal(x: jax.Array, offset: int, axis1: int, axis2: int) -> jax.Array:
+        """Return diagonals, whose length JAX's function compares lengths for: those left open are taken by position."""
+        if not has_open(x.shape):
+            return jnp.diagonal(x, offset, axis1, axis2)
+        down, right = max(-offset, 0), max(offset, 0)
+        matrices = jnp.moveaxis(x, (axis1, axis2), (0, 1))
+        rows, columns = matrices.shape[:2]
+        at = jnp.arange(jax.core.max_dim(jax.core.min_dim(rows - down, columns - right), 0))
+        return jnp.moveaxis(matrices[at + down, at + right], 0, -1)
 
 
 class _Rules(ArrayRules):
