@@ -204,6 +204,16 @@ class _Writer:
             values = ", ".join(self._computed.values())
             self._lines.append(f"{values}, = separate(({values},), {', '.join(f'w{t.input}' for t in targets)})")
 
+    def _linked_later(self, graph: FunctionGraph, native: frozenset[int], own: int) -> Run:
+        """Return the program of a graph, which is linked when it is called: not where old values are too small."""
+        program, scope = self._program, self._scope
+
+        def rest(*values: Value) -> Sequence[Value]:
+            scope["rest"] = linked = program.relink(graph, native, own)
+            return linked(*values)
+
+        return rest
+
     def _arguments(self) -> str:
         return ", ".join(f"x{i}" for i in range(len(self._at)))
 
