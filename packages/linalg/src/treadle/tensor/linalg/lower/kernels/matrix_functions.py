@@ -35,6 +35,7 @@ from treadle.kernels.language import (
 )
 from treadle.tensor.linalg.functions.matrix_functions import Expm
 from treadle.tensor.linalg.functions.matrix_sign import MatrixSign
+from treadle.tensor.linalg.lower.kernels.inverse import inverted
 from treadle.tensor.linalg.lower.kernels.stacks import Operand, Stack
 
 if TYPE_CHECKING:
@@ -284,30 +285,19 @@ def sum_of_squares(count: int, x: Pointer[T]) -> float:
 
 
 @kernel(inline=True)
-def inverse_found(
-    m: int, z: Pointer[T], inverse: Pointer[T], pivots: Pointer[int32], work: Pointer[T], n_work: int
-) -> int:
-    """Write the inverse."""
-    copied(z, inverse, m * m)
-    info = lapack.getrf(m, m, inverse, m, pivots)
-    if info != 0:
-        return info
-    return lapack.getri(m, inverse, m, pivots, work, n_work)
-
-
-@kernel(inline=True)
 def sign_found(
     m: int, z: Pointer[T], inverse: Pointer[T], pivots: Pointer[int32], work: Pointer[T], n_work: int, *, steps: int,
 ) -> int:  # fmt: skip
     """Iterate (Higham 2008, chapter 5), once more when it is close; the sign of a transpose is that of the sign."""
     if n_work < 0:
-        return lapack.getri(m, inverse, max(m, 1), pivots, work, -1)
+        return inverted(m, inverse, max(m, 1), pivots, work, -1)
     count = m * m
     close = m == 0
     done = close
     step = 0
     while step < steps and not done:
-        if inverse_found(m, z, inverse, pivots, work, n_work) != 0:
+        copied(z, inverse, count)
+        if inverted(m, inverse, m, pivots, work, n_work) != 0:
             return 1
         ratio = sqrt(sum_of_squares(count, inverse)) / sqrt(sum_of_squares(count, z))
         c = convert(real_of(T), sqrt(ratio) / 2)
