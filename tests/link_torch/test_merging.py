@@ -1,0 +1,63 @@
+"""Nodes that one call of PyTorch's computes together with those that prepare their inputs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import treadle.tensor as tt
+from tests.link_torch.programs import check, link, sample, tensor
+from treadle.compile import function
+
+A, B, v, w = tt.dmatrix("A"), tt.dmatrix("B"), tt.dvector("v"), tt.dvector("w")
+MATRIX, VECTOR = sample("float64", (3, 4)), sample("float64", (4,))
+VALUES: dict[Any, Any] = {A: MATRIX, B: 2 - MATRIX, v: VECTOR, w: 1 - VECTOR}
+
+
+def calls(inputs: list[Any], output: Any) -> int:
+    """Return how many calls the generated function makes of those that compute tensors."""
+    program: Any = function(inputs, output, mode="PYTORCH").program
+    source: str = program.source
+    return sum(line.lstrip().startswith(("v", "e")) for line in source.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("inputs", "output", "count"),
+    [
+        ([A, v], A @ v, 1),
+        ([A, v], v @ A.T, 2),
+        ([v, w], v @ w, 1),
+        ([A], A.mean(0), 2),
+        ([A], A.mean(), 2),
+        ([A, B], A @ B.T, 2),
+    ],
+)
+def test_a_product_with_a_vector_and_a_mean_take_no_calls_for_ranks_and_lengths(
+    inputs: list[Any], output: Any, count: int
+) -> None:
+    assert calls(inputs, output) == count
+    check(inputs, [output], [VALUES[x] for x in inputs])
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float16", "float32", "complex128", "bool"])
+def test_products_and_means_of_every_dtype(dtype: str) -> None:
+    a, x = tensor(dtype, 2, "a"), tensor(dtype, 1, "x")
+    values = [sample(dtype, (3, 4)), sample(dtype, (4,), 1)]
+    if dtype == "int64":
+        values = [np.clip(value, -9, 9) for value in values]
+    outputs = [a @ x, x @ a.T, x @ x, a.mean(0), a.mean(), (a * 2.0) * a.shape[1], a.shape[0] * (a * 2.0)]
+    check([a, x], outputs, values)
+
+
+def test_a_product_that_is_used_as_a_matrix_too_stays_one() -> None:
+    product = A @ v[:, None]
+    check([A, v], [product[:, 0], product], [VALUES[A], VALUES[v]])
+    check([A, v], [product[:, 0] + product.sum()], [VALUES[A], VALUES[v]])
+
+
+def test_vectors_without_elements_and_lengths_that_differ() -> None:
+    check([A, v], [A @ v, v @ v], [np.zeros((3, 0)), np.zeros(0)])
+    with pytest.raises(ValueError, match="not aligned"):
+        link([A, v], [A @ v])(np.zeros((3, 2)), np.zeros(3))
