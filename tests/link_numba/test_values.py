@@ -249,6 +249,15 @@ def test_what_is_smaller_is_transposed_where_functions_are_computed_on_vectors(
         np.testing.assert_allclose(total, abs(each.transpose(order)).sum(axis=0), rtol=1e-14)
 
 
+def test_what_is_smaller_is_transposed_without_dimensions_of_length_1(link: Link) -> None:
+    z, w = TensorType("complex128", (None, 1, None))("z"), TensorType("complex128", (None, None))("w")
+    program = link([z, w], [abs(z.dimshuffle(2, 0)), abs(w.dimshuffle("x", 1, "x", 0))])
+    value = np.arange(12.0).reshape(4, 1, 3) * (1 + 2j)
+    without, spread = program(value, value[:, 0])
+    np.testing.assert_allclose(without, abs(value[:, 0].T), rtol=1e-14)
+    np.testing.assert_allclose(spread, abs(value[:, 0].T)[None, :, None], rtol=1e-14)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_a_transposed_operand_is_copied_where_functions_are_computed_on_vectors(link: Link, dtype: str) -> None:
     x, y = TensorType(dtype, (None, None))("x"), TensorType(dtype, (None, None, None))("y")

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
 from llvmlite import ir
 from numba import types
@@ -40,7 +41,7 @@ def _widened(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: 
 
 
 # What writes each, its result, and what it takes.
-OPERATIONS: Mapping[str, tuple[object, ...]] = MappingProxyType(
+OPERATIONS: Mapping[str, tuple[Any, ...]] = MappingProxyType(
     {
         "here": (_here, types.boolean, types.int64),
         "narrowed": (_narrowed, types.uint16, types.float32),

@@ -138,8 +138,9 @@ def _order_of_larger(node: TensorNode) -> Sequence[int]:
     if len(arrays) != 1 or len(node.outputs) != 1 or not _is_transposed(arrays[0]):
         return ()
     size, result = (v.type.numpy_dtype.itemsize for v in (arrays[0], node.outputs[0]))
-    order: Sequence[int] = arrays[0].owner.op.order  # type: ignore[union-attr]  # a DimShuffle
-    return order if result < size and "x" not in order else ()
+    order = arrays[0].owner.op.order  # type: ignore[union-attr]  # a DimShuffle
+    kept = [d for d in order if isinstance(d, int)]
+    return [sorted(kept).index(d) for d in kept] if result < size and len(kept) == len(order) else ()
 
 
 def _permuted(value: ArrayValue, order: Sequence[int]) -> ArrayValue:
