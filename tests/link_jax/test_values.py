@@ -150,7 +150,7 @@ def test_a_gradient_through_most_families_agrees_with_numpy() -> None:
 
 @pytest.mark.parametrize(("narrow", "wide"), [("bfloat16", "float32"), ("float8_e5m2", "float32"), ("int4", "int8")])
 def test_arrays_of_dtypes_that_only_jax_has_are_widened(narrow: str, wide: str) -> None:
-    values = jax.numpy.array([1, -2], dtype=narrow)
+    values: Any = jax.numpy.array([1, -2], dtype=narrow)
     assert tt.as_tensor(values).dtype == tt.as_tensor(np.asarray(values)).dtype == shared(values).dtype == wide
     for kind in ("float64", "float32", "complex64"):
         x = tt.tensor("x", dtype=kind, shape=(None,))

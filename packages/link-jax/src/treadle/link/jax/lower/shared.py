@@ -41,7 +41,8 @@ class _Functions:
         matrices = jnp.moveaxis(x, (axis1, axis2), (0, 1))
         rows, columns = matrices.shape[:2]
         at = jnp.arange(jax.core.max_dim(jax.core.min_dim(rows - down, columns - right), 0))
-        return jnp.moveaxis(matrices[at + down, at + right], 0, -1)
+        found: jax.Array = jnp.moveaxis(matrices[at + down, at + right], 0, -1)
+        return found
 
 
 class _Rules(ArrayRules):
