@@ -16,9 +16,12 @@ import jax.numpy as jnp
 from jax.extend.core import Primitive, unmapped_aval
 from jax.interpreters import ad, batching, mlir
 
-# JAX does not say which types these take and return.
-_instantiated: Any = ad.instantiate_zeros
-_is_undefined: Any = ad.is_undefined_primal
+# JAX names no classes of its types of arrays, nor of what rules take beside arrays: tangents that are zero, operands
+# that are yet to be found. Functions of it that take them have no annotations.
+Kind: TypeAlias = Any
+Operand: TypeAlias = Any
+_instantiated: Callable[[Operand], jax.Array] = ad.instantiate_zeros
+_is_undefined: Callable[[Operand], bool] = ad.is_undefined_primal
 
 Arrays: TypeAlias = "tuple[jax.Array, ...]"
 # Those among the linear operands, or results, that are zero are None.
@@ -34,11 +37,11 @@ class Product:
     forward: LinearFunction
     backward: LinearFunction
 
-    def applied(self, fixed: Sequence[jax.Array], moves: Sequence[jax.Array], kinds: Sequence[Any]) -> Arrays:
+    def applied(self, fixed: Sequence[jax.Array], moves: Sequence[jax.Array], kinds: Sequence[Kind]) -> Arrays:
         """Return what the linear function gives, of JAX's types `kinds`; JAX traces it where it needs it."""
         return tuple(_PRODUCT.bind(*fixed, *moves, product=self, count=len(fixed), kinds=tuple(kinds)))
 
-    def transposed(self, moves: Sequence[Any], kinds: Sequence[Any], at: Sequence[int]) -> Product:
+    def transposed(self, moves: Sequence[Kind], kinds: Sequence[Kind], at: Sequence[int]) -> Product:
         """Return the product with this one's results `at` some places as operands, those at others being zero.
 
         `moves` and `kinds` are the types of this one's linear operands and results.
@@ -61,13 +64,13 @@ class Product:
         return Product(jax.vmap(self.forward, along), jax.vmap(self.backward, along))
 
 
-def _computed(*operands: jax.Array, product: Product, count: int, kinds: Sequence[Any]) -> list[jax.Array]:
+def _computed(*operands: jax.Array, product: Product, count: int, kinds: Sequence[Kind]) -> list[jax.Array]:
     results = product.forward(operands[:count], operands[count:])
     return [jnp.asarray(x, kind.dtype) for x, kind in zip(results, kinds, strict=True)]
 
 
 def _pushed(
-    operands: Sequence[Any], tangents: Sequence[Any], *, product: Product, count: int, kinds: Sequence[Any]
+    operands: Sequence[Operand], tangents: Sequence[Operand], *, product: Product, count: int, kinds: Sequence[Kind]
 ) -> tuple[Sequence[jax.Array], Sequence[jax.Array]]:
     """Return the product and how it moves: with the linear operands, and with those that its functions depend on."""
     fixed, moves = operands[:count], operands[count:]
@@ -87,7 +90,7 @@ def _pushed(
 
 
 def _transposed(
-    cotangents: Sequence[Any], *operands: Any, product: Product, count: int, kinds: Sequence[Any]
+    cotangents: Sequence[Operand], *operands: Operand, product: Product, count: int, kinds: Sequence[Kind]
 ) -> list[jax.Array | None]:
     fixed, moves = operands[:count], operands[count:]
     at = [i for i, cotangent in enumerate(cotangents) if type(cotangent) is not ad.Zero]
@@ -101,7 +104,7 @@ def _transposed(
 
 
 def _mapped(
-    operands: Sequence[Any], axes: Sequence[int | None], *, product: Product, count: int, kinds: Sequence[Any]
+    operands: Sequence[Operand], axes: Sequence[int | None], *, product: Product, count: int, kinds: Sequence[Kind]
 ) -> tuple[Arrays, list[int]]:
     (size,) = {x.shape[axis] for x, axis in zip(operands, axes, strict=True) if axis is not None}
     first = [x if axis is None else jnp.moveaxis(x, axis, 0) for x, axis in zip(operands, axes, strict=True)]

@@ -25,6 +25,7 @@ from treadle.graph import (
     NodeTypeError,
     NodeValueError,
     Op,
+    Value,
     Variable,
     graph_replace,
 )
@@ -62,7 +63,7 @@ class TracedGraph:
         self.inputs: Sequence[Variable] = self._staged.inputs
         self.by_value = frozenset(self._staged.by_value)
 
-    def __call__(self, *args: Any) -> tuple[jax.Array, ...]:
+    def __call__(self, *args: Value) -> Arrays:
         """Return the outputs."""
         with jax.enable_x64(True), self._told():
             values = {self.inputs[i]: _value(self.inputs[i], args[i]) for i in self.by_value}
@@ -143,7 +144,7 @@ class _WithDerivative:
                 for i, tangent in zip(places, tangents, strict=True)
                 if _is_smooth(self._inputs[i]) and not isinstance(tangent, SymbolicZero)
             }
-            moved: list[Any] = [SymbolicZero(jax.typeof(y).to_tangent_aval()) for y in results]
+            moved: list[jax.Array | SymbolicZero] = [SymbolicZero(jax.typeof(y).to_tangent_aval()) for y in results]
             if moving:
                 product = self._product(known, places, tuple(moving))
                 kinds = [jax.typeof(results[at]) for at in self._smooth]
@@ -210,7 +211,7 @@ def _merged(known: Mapping[int, np.ndarray], places: Sequence[int], free: Sequen
     return [every[i] for i in range(len(every))]
 
 
-def _taken(var: Variable, value: Any) -> Array:
+def _taken(var: Variable, value: Value) -> Array:
     """Return an argument as an array of the input's type."""
     kind = var.type
     if is_open(value):
@@ -237,7 +238,7 @@ def _rank_of(dtype: np.dtype) -> int:
     return next((at for at, kind in enumerate(kinds) if jnp.issubdtype(dtype, kind)), len(kinds))
 
 
-def _value(var: Variable, value: Any) -> np.ndarray:
+def _value(var: Variable, value: Value) -> np.ndarray:
     """Return an argument that decides a shape, as a NumPy array."""
     if isinstance(value, jax.core.Tracer):
         msg = (

@@ -36,7 +36,8 @@ class _Functions:
     def diagonal(x: jax.Array, offset: int, axis1: int, axis2: int) -> jax.Array:
         """Return diagonals, whose length JAX's function compares lengths for: those left open are taken by position."""
         if not has_open(x.shape):
-            return jnp.diagonal(x, offset, axis1, axis2)
+            diagonals: jax.Array = jnp.diagonal(x, offset, axis1, axis2)
+            return diagonals
         down, right = max(-offset, 0), max(offset, 0)
         matrices = jnp.moveaxis(x, (axis1, axis2), (0, 1))
         rows, columns = matrices.shape[:2]
