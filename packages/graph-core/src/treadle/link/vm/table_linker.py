@@ -156,11 +156,11 @@ class TableLinker(RuleLinker):
         LoweringError
             If rules refuse nodes, or option ``on_python_step`` says that nodes without a rule are; all are listed.
         """
-        program = self._linked(self.expanded(fgraph), native_outputs)
+        program = self._link_expanded(self.expanded(fgraph), native_outputs)
         program.whole = self, ProgramGraph.of(fgraph)
         return program
 
-    def _linked(self, fgraph: FunctionGraph, native_outputs: frozenset[int]) -> Program:
+    def _link_expanded(self, fgraph: FunctionGraph, native_outputs: frozenset[int]) -> Program:
         order = fgraph.toposort()
         steps = {node for node in order if self.runs_in_python(node)}
         if not steps and all(self.holds(v.type) for v in (*fgraph.inputs, *fgraph.outputs)):
