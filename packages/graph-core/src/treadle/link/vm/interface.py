@@ -83,26 +83,27 @@ class OwnReferences:
     True
     """
 
-    __slots__ = ("_calls", "_count")
+    __slots__ = ("_caller",)
 
     def __init__(self, calls: int) -> None:
-        self._calls = calls
-        self._count: int | None = None
+        cell = [object()]
+
+        def called(value: object, calls: int) -> int:
+            return getrefcount(value) if calls == 1 else called(value, calls - 1)
+
+        def caller() -> int:
+            value = cell[0]
+            return called(value, calls)
+
+        self._caller = caller
 
     def __call__(self) -> int:
-        """Return the number; it is found out by such calls, since it depends on the version of Python."""
-        if self._count is None:
-            cell = Later.of(object())
+        """Return the number, found out by such calls.
 
-            def called(value: object, calls: int) -> int:
-                return getrefcount(value) if calls == 1 else called(value, calls - 1)
-
-            def caller() -> int:
-                value = cell.get()
-                return called(value, self._calls)
-
-            self._count = caller()
-        return self._count
+        It depends on the version of Python, and on how frames are evaluated, which PyTorch's compiler changes while
+        a process runs: nothing may be remembered.
+        """
+        return self._caller()
 
 
 class ProgramGraph:

@@ -203,13 +203,13 @@ def _taking_over(form: Form, names: Sequence[str], write: Write) -> Callable[...
     somebody else holds too is copied before.
     """
     scope: dict[str, Any] = {
-        "copied": jnp.array, "count": getrefcount, "form": form.call, "host": np.ndarray, "most": own_references(),
+        "copied": jnp.array, "count": getrefcount, "form": form.call, "host": np.ndarray, "most": own_references,
         "write": write,
     }  # fmt: skip
     donated = [names[i] for i in form.donated]
     lines = [
         f"def call({', '.join(names)}):",
-        *[f"  if {x}.__class__ is host or count({x}) > most: {x} = copied({x})" for x in donated],
+        *[f"  if {x}.__class__ is host or count({x}) > most(): {x} = copied({x})" for x in donated],
         "  done = ()",
         "  try:",
         # Nothing can interrupt this between the call and the note of its results.

@@ -186,7 +186,7 @@ class _Writer:
         self._loaded: set[int] = set()
         self._scope: dict[str, Any] = {
             "apply": call, "check": PROCESS.check, "count": getrefcount, "empty": torch.empty_like,
-            "most": _own_references(), "separate": _separate, "tensor": torch.Tensor,
+            "most": _own_references, "separate": _separate, "tensor": torch.Tensor,
             "transforms": torch._C._are_functorch_transforms_active, "uses": torch._C._storage_Use_Count,
             "whole": whole, "write": write,
             # With the number that a tensor's device has.
@@ -278,7 +278,7 @@ class _Writer:
         is_here = "is_cpu" if self._program.place.type == "cpu" else "device == place"
         free = [
             f"{x}.__class__ is tensor",
-            f"count({x}) <= most",
+            f"count({x}) <= most()",
             # What PyTorch itself holds, such as what gradients are computed from, and other tensors in its memory.
             f"{x}._use_count() == 1",
             f"uses({x}.untyped_storage()._cdata) <= {_OWN_STORAGE_REFERENCES}",
