@@ -110,9 +110,9 @@ class TorchLinker(DeviceLinker):
         """
         # A function may be compiled inside of what PyTorch transforms: constants are no part of that.
         with torch._C._DisableFuncTorch():
-            return self._linked_with(fgraph, native_outputs, self._own_forms())
+            return self._linked(fgraph, native_outputs, self._own_forms())
 
-    def _linked_with(
+    def _linked(
         self, fgraph: FunctionGraph, native_outputs: frozenset[int], forms: ProgramForms
     ) -> TorchProgram | ControlFlowProgram:
         inner = self._within(forms)
@@ -140,7 +140,7 @@ class TorchLinker(DeviceLinker):
         """Return the program of the rewritten graph."""
         fgraph, token = data
         with torch._C._DisableFuncTorch():
-            return self._linked_with(fgraph, graph.native_outputs, ProgramForms(token))
+            return self._linked(fgraph, graph.native_outputs, ProgramForms(token))
 
     def link_stretch(self, fgraph: FunctionGraph, may_compile: bool) -> TorchProgram:
         """Return the program of a graph without choices and loops, whose results stay tensors."""
