@@ -131,6 +131,7 @@ RECORDS = frozenset(
         "as_index_literal",
         "as_index_variable",
         "advanced_subtensor",
+        "basic_part",
         "basic_subtensor",
         "get_canonical_form_slice",
         "get_idx_list",
