@@ -102,6 +102,17 @@ def test_graphs_of_treadles_own_ops_are_compiled() -> None:
     assert COMPILER.counts.compiled > before.compiled
 
 
+def test_augmented_assignment_is_compiled() -> None:
+    body = ["total = 0", "for k in range(n):", "    total += k * k", "    as_i8(o)[k] -= k", "return total"]
+    unit = make_kernel("augmented", [("n", "i8"), ("o", "i8")], body)
+    unit = replace(unit, uses=tuple(LIBRARY.used_by(unit.source)))
+    numbers = np.full(4, 10)
+    with config.change_flags(numba__cache=False):
+        call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(UnitCompiler().entry(unit).address)
+        assert call(4, numbers.ctypes.data) == 14
+    assert numbers.tolist() == [10, 9, 8, 7]
+
+
 @pytest.mark.parametrize("by_processor", [True, False])
 def test_every_float16_is_converted_and_what_lies_between_is_rounded_to_even(
     by_processor: bool, monkeypatch: pytest.MonkeyPatch

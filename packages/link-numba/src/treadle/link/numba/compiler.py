@@ -32,7 +32,7 @@ CAPACITY = 4096
 _OWN = (
     "primitives.py", "routines/calls.py", "routines/eights.py", "routines/halves.py", "routines/lanes.py",
     "routines/memory.py", "routines/symbols.py", "routines/vector_math.py", "compiler.py", "text/emission.py",
-    "text/lifetimes.py", "text/translation.py", "text/unit.py",
+    "text/lifetimes.py", "text/parsing.py", "text/translation.py", "text/unit.py",
 )  # fmt: skip
 
 

@@ -84,17 +84,25 @@ class ScalarTable(Generic[E]):
             # The backend's own entries come first, so that a later duplicate is refused.
             import_module(self.module)
         known = self._entries.setdefault(name, {})
+        # The backend's own entries may take the place of those that several share.
+        own = by == self.module or by.startswith(f"{self.module}.")
+        shared = {} if own or self._beside is None else self._beside.known(name)
         for kinds, entry in entries.items():
             for kind in kinds:
-                if kind in known:
+                if kind in known or kind in shared:
                     msg = (
                         f"{self.backend}: the scalar op {name!r} is registered for dtypes of kind {kind!r} already. "
                         "Remove one of the two."
                     )
                     raise DuplicateRegistrationError(msg)
                 known[kind] = entry
-        if by != self.module and not by.startswith(f"{self.module}."):
+        if not own:
             self._added.append((name, dict(entries)))
+
+    def known(self, name: str) -> Mapping[str, E]:
+        """Return what is registered for a scalar op, by kinds of dtype."""
+        self._load()
+        return self._entries.get(name, {})
 
     def find_by(self, kind_of_op: type, find: Callable[[ScalarOp, str], E | None]) -> None:
         """Let a function be asked first of scalar ops of a class, as ``find(scalar_op, kind)``; None has others asked.

@@ -26,6 +26,7 @@ from numba.extending import _Intrinsic
 from treadle.link.numba.primitives import TYPES, find_primitive
 from treadle.link.numba.routines.vector_math import vector_attributes
 from treadle.link.numba.text.lifetimes import lasting_names
+from treadle.link.numba.text.parsing import parsed
 from treadle.link.numba.text.unit import Unit
 
 Write = Callable[[ir.IRBuilder], ir.Value]
@@ -144,7 +145,7 @@ class Emitter:
     """
 
     def __init__(self, target: Target, unit: Unit, kinds: Sequence[NumbaType], callees: Callees) -> None:
-        (function,) = ast.parse(unit.source).body
+        function = parsed(unit.source)
         if not isinstance(function, ast.FunctionDef):
             raise BeyondError(unit.name)
         self.target = target
