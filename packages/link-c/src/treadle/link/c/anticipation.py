@@ -8,6 +8,7 @@ compiled with the program, as all helpers are without a guess.
 from __future__ import annotations
 
 import contextlib
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from treadle.config import TreadleError, new_lock
@@ -40,10 +41,13 @@ from treadle.tensor import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from treadle.graph import Apply, Op, Variable
+
+    # The nodes that read each variable, and at which place.
+    Clients = Mapping[Variable, Collection[tuple[Apply, int]]]
 
 # What every program calls, and what programs call that have more than one loop.
 _EACH = ("tr_execute", "tr_block8", "tr_vectors")
@@ -63,15 +67,20 @@ class _Anticipation:
         self._new: set[Path] = set()
 
     def begin_first(self, nodes: Sequence[Apply]) -> None:
-        """Begin what belongs to no family of ops."""
+        """Begin what is told without the tables of functions, and is in no other package."""
         self._new.add(support_cache().directory)
         if all(has_type(x.type) for node in nodes for x in (*node.inputs, *node.outputs)):
             variables = (x for node in nodes for x in (*node.inputs, *node.outputs))
-            self._begin(_head(variables), _simple(nodes), first=True)
+            clients: defaultdict[Variable, list[tuple[Apply, int]]] = defaultdict(list)
+            for node in nodes:
+                for at, x in enumerate(node.inputs):
+                    clients[x].append((node, at))
+            self._begin(_head(variables), [*_simple(nodes), *_of_ops(nodes, clients)], first=True)
 
     def begin(self, fgraph: FunctionGraph) -> None:
         if all(has_type(v.type) for v in (*fgraph.inputs, *fgraph.outputs)):
-            names = [*_simple(fgraph.apply_nodes), *_names(fgraph)]
+            nodes, clients = fgraph.apply_nodes, fgraph.clients
+            names = [*_simple(nodes), *_of_ops(nodes, clients), *_of_functions(nodes, clients)]
             self._begin(_head(fgraph.variables), names, first=False)
             if support_cache().directory in self._new:
                 self._begin(_head(fgraph.variables), _of_kernels(fgraph), first=False)
@@ -126,35 +135,42 @@ def _simple(nodes: Iterable[Apply]) -> list[str]:
     return names
 
 
-def _names(fgraph: FunctionGraph) -> Iterator[str]:
-    """Yield the names of further helpers."""
-    for node in fgraph.apply_nodes:
+def _of_ops(nodes: Iterable[Apply], clients: Clients) -> Iterator[str]:
+    """Yield the names of further helpers, but for those of functions of elements."""
+    for node in nodes:
         if isinstance(node.op, Reduction):
             if node.op.kind in {"sum", "max"} and has_type(node.inputs[0].type):
                 yield reducer_name(node.op, node.inputs[0].type.dtype)  # type: ignore[attr-defined]  # a tensor's
-            if _is_normalized(node, fgraph):
+            if _is_normalized(node, clients):
                 yield f"tr_normalize_{_short(node.outputs[0])}"
         elif isinstance(node.op, MatMul):
-            yield from _of_product(node, fgraph)
+            yield from _of_product(node, clients)
         elif isinstance(node.op, AdvancedSubtensor | AdvancedIncSubtensor):
             yield from _TAKEN
             if isinstance(node.op, AdvancedIncSubtensor):
                 yield _PUT
         elif isinstance(node.op, Softmax | LogSoftmax | LogSumExp) and has_type(node.outputs[0].type):
             yield f"tr_normalize_{_short(node.outputs[0])}"
-        elif isinstance(node.op, Elemwise) and not _is_replaced(node, fgraph):
+
+
+def _of_functions(nodes: Iterable[Apply], clients: Clients) -> Iterator[str]:
+    """Yield the names of the functions on blocks that elementwise nodes call."""
+    for node in nodes:
+        if isinstance(node.op, Elemwise) and not _is_replaced(node, clients):
             yield from _of_elements(node)
 
 
-def _is_replaced(node: Apply, fgraph: FunctionGraph) -> bool:
+def _is_replaced(node: Apply, clients: Clients) -> bool:
     """Whether something else will take the place of a node: of a constant power, or of exponentials and their sum."""
     name = _scalar_name(node.op)
     if name == "pow":
         made = node.inputs[1].owner
         exponent = made.inputs[0] if made is not None and isinstance(made.op, DimShuffle) else node.inputs[1]
         return isinstance(exponent, Constant)
-    uses = [client for client, _ in fgraph.clients[node.outputs[0]]]
-    return name == "exp" and bool(uses) and all(isinstance(x.op, Reduction) and _is_normalized(x, fgraph) for x in uses)
+    uses = [client for client, _ in clients[node.outputs[0]]]
+    return (
+        name == "exp" and bool(uses) and all(isinstance(x.op, Reduction) and _is_normalized(x, clients) for x in uses)
+    )
 
 
 def _of_elements(node: Apply) -> Iterator[str]:
@@ -167,22 +183,22 @@ def _of_elements(node: Apply) -> Iterator[str]:
                 yield f"tr_v_{operation.block}_{CTYPES[operation.dtype].short}"
 
 
-def _is_normalized(node: Apply, fgraph: FunctionGraph) -> bool:
+def _is_normalized(node: Apply, clients: Clients) -> bool:
     """Whether a node is the sum of exponentials that a softmax, its logarithm or a logsumexp is made of."""
     (x,), (total,) = node.inputs, node.outputs
     if node.op.kind != "sum" or x.owner is None or _scalar_name(x.owner.op) != "exp" or not has_type(total.type):  # type: ignore[attr-defined]  # a reduction's
         return False
-    uses = [client.op for client, _ in fgraph.clients[total]]
+    uses = [client.op for client, _ in clients[total]]
     uses += [
         further.op
-        for client, _ in fgraph.clients[total]
+        for client, _ in clients[total]
         if isinstance(client.op, DimShuffle)
-        for further, _ in fgraph.clients[client.outputs[0]]
+        for further, _ in clients[client.outputs[0]]
     ]
     return any(_scalar_name(op) in {"log", "true_div"} for op in uses)
 
 
-def _of_product(node: Apply, fgraph: FunctionGraph) -> Iterator[str]:
+def _of_product(node: Apply, clients: Clients) -> Iterator[str]:
     kind = node.outputs[0].type
     if not has_type(kind) or not all(has_type(x.type) for x in node.inputs):
         return
@@ -190,8 +206,8 @@ def _of_product(node: Apply, fgraph: FunctionGraph) -> Iterator[str]:
     yield f"tr_matmul_{short}"
     if 1 not in kind.shape:  # type: ignore[attr-defined]  # as above
         yield from ("tr_elemwise_runs", "tr_block1")
-        scaled = [client for client, _ in fgraph.clients[node.outputs[0]] if _scalar_name(client.op) == "mul"]
-        uses = (client.op for each in scaled for client, _ in fgraph.clients[each.outputs[0]])
+        scaled = [client for client, _ in clients[node.outputs[0]] if _scalar_name(client.op) == "mul"]
+        uses = (client.op for each in scaled for client, _ in clients[each.outputs[0]])
         if any(_scalar_name(op) in {"add", "sub"} for op in uses):
             # A step along a gradient.
             yield f"tr_accumulate_{short}"
@@ -208,7 +224,7 @@ def _of_kernels(fgraph: FunctionGraph) -> list[str]:
             or not all(has_type(x.type) for x in (*node.inputs, *node.outputs))
         ):
             continue
-        spare = tuple(_is_spare(x, fgraph) for x in node.inputs)
+        spare = tuple(_is_spare(x, fgraph.clients) for x in node.inputs)
         kind = node.op, *(x if isinstance(x, Constant) else x.type for x in node.inputs), spare
         if kind not in written:
             written[kind] = ()
@@ -218,9 +234,9 @@ def _of_kernels(fgraph: FunctionGraph) -> list[str]:
     return [name for names in written.values() for name in names if name.startswith("tr_k_")]
 
 
-def _is_spare(x: Variable, fgraph: FunctionGraph) -> bool:
+def _is_spare(x: Variable, clients: Clients) -> bool:
     """Whether a variable is a result, or a view of one, that nothing but one node reads, its shape apart."""
-    while x.owner is not None and sum(not isinstance(client.op, ShapeI) for client, _ in fgraph.clients[x]) == 1:
+    while x.owner is not None and sum(not isinstance(client.op, ShapeI) for client, _ in clients[x]) == 1:
         if not x.owner.op.view_map:
             return True
         x = x.owner.inputs[0]
