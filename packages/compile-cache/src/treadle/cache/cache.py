@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
@@ -14,7 +13,7 @@ from treadle.cache.files import own, read_entry
 from treadle.cache.shared import SharedFolders, folders_in
 from treadle.cache.statistics import Counters, Statistics
 from treadle.cache.store import Store, file_fault
-from treadle.config import config, new_lock
+from treadle.config import config, dataclass, new_lock
 
 _NO_META: Mapping[str, str] = MappingProxyType({})
 

@@ -4,9 +4,9 @@ import hashlib
 import json
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from treadle.cache.errors import CacheFormatError
+from treadle.config import dataclass
 
 MAGIC = b"TREADLE\x00"
 VERSION = 1

@@ -1,8 +1,8 @@
 """Counters of what a cache did."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from treadle.config import new_lock, tally
+from treadle.config import dataclass, new_lock, tally
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from treadle.cache.directory import (
@@ -28,7 +27,7 @@ from treadle.cache.errors import CacheWarning
 from treadle.cache.files import Access, begins_with, checksum_of, own, read_entry, renew, write_atomically
 from treadle.cache.shared import SharedFolders
 from treadle.cache.survey import NOTE, SizeNote, survey
-from treadle.config import new_lock, warn_user
+from treadle.config import dataclass, new_lock, warn_user
 
 _GRACE = 7 * 24 * 60 * 60.0  # seconds from the age at which a file is no longer used to its removal
 _ABANDONED = 24 * 60 * 60.0  # seconds after which what a process was writing counts as left behind

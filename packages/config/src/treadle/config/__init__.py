@@ -51,6 +51,7 @@ from treadle.config.messages.subjects import about_call, alias
 from treadle.config.messages.text import text_of
 from treadle.config.option import Option
 from treadle.config.owners import BACKEND_REQUIREMENTS, DISTRIBUTIONS, LINKER_REQUIREMENTS, install_advice
+from treadle.config.records import dataclass
 from treadle.config.settings import Config, config
 from treadle.config.snapshot import Snapshot
 from treadle.config.spans import Span, Spans, checkpoint, collecting, counted, span, tally
@@ -61,11 +62,11 @@ __all__ = [
     "EntryPointRef", "Kind", "Option", "OptionDefinitionError", "OptionScopeError", "OptionSettingsError",
     "OptionSourceError", "OptionValueError", "OptionWarning", "ReadOnlyOptionError", "Snapshot", "Span", "Spans",
     "TreadleError", "TreadleWarning", "UnknownOptionError", "UpwardCalls", "about_call", "alias", "checkpoint",
-    "choice", "collecting", "config", "counted", "discover", "frozen", "install_advice", "installed_version",
-    "is_foreign_file", "is_imported", "is_installed_file", "is_library_file", "is_own_file", "is_own_module",
-    "lazy_module", "lazy_names", "list_names", "live_locks", "modules_awaited", "new_condition", "new_lock",
-    "package_folders", "run_inside", "span", "subset", "tally", "text_of", "user_depth", "versioned_names",
-    "warn_user",
+    "choice", "collecting", "config", "counted", "dataclass", "discover", "frozen", "install_advice",
+    "installed_version", "is_foreign_file", "is_imported", "is_installed_file", "is_library_file", "is_own_file",
+    "is_own_module", "lazy_module", "lazy_names", "list_names", "live_locks", "modules_awaited", "new_condition",
+    "new_lock", "package_folders", "run_inside", "span", "subset", "tally", "text_of", "user_depth",
+    "versioned_names", "warn_user",
 ]  # fmt: skip
 
 

@@ -6,10 +6,9 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from treadle.config import lazy_module, new_lock
+from treadle.config import dataclass, lazy_module, new_lock
 from treadle.kernels.errors import KernelError
 from treadle.kernels.externals import External
 from treadle.kernels.kinds import SHORT, value_kind

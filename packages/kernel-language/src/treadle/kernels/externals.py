@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, get_args, get_origin
 
+from treadle.config import dataclass
 from treadle.kernels.errors import KernelError
 from treadle.kernels.kinds import is_pointer, value_kind
 from treadle.kernels.language import ELEMENTS, Pointer, address, as_value

@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Protocol
 
+from treadle.config import dataclass
 from treadle.graph import LoweringTable
 from treadle.kernels.language import SHAPE, Status
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
+
+from treadle.config import dataclass
 
 if TYPE_CHECKING:
     from treadle.kernels.externals import External, ExternalFunction, ExternalTable

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
 import pytest
 
-from treadle.config import TreadleError, config
+from treadle.config import TreadleError, config, dataclass
 from treadle.graph import LoweringError
 from treadle.testing.comparison import unowned
 from treadle.testing.domain import Array

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from treadle import tensor as tt
+from treadle.config import dataclass
 from treadle.graph import NodeError
 from treadle.tensor import TensorVariable
 from treadle.testing.domain import Array

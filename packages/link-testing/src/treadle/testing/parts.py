@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
 from treadle import tensor as tt
+from treadle.config import dataclass
 from treadle.tensor import TensorVariable
 from treadle.testing.comparison import difference, fits_static_shape
 from treadle.testing.domain import Array

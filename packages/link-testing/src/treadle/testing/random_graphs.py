@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from hypothesis import strategies
 
 from treadle import tensor as tt
+from treadle.config import dataclass
 from treadle.tensor import TensorVariable
 from treadle.testing.comparison import difference
 from treadle.testing.domain import Array

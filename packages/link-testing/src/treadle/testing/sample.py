@@ -5,12 +5,13 @@ from __future__ import annotations
 import warnings
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fnmatch import fnmatchcase
 from typing import TypedDict
 
 import numpy as np
 
+from treadle.config import dataclass
 from treadle.graph import Op
 from treadle.testing.domain import REAL, Array, Domain
 from treadle.testing.errors import DuplicateSampleError

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntFlag, auto
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from treadle.config import dataclass
 from treadle.graph import AlreadyThere, Constant, FunctionGraph, toposort
 from treadle.tensor.control.assumption import FACTS, SpecifyAssumptions
 from treadle.tensor.errors import ConflictingAssumptionsError

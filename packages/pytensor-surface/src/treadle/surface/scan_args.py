@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
-from treadle.config import text_of
+from treadle.config import dataclass, text_of
 from treadle.graph import Apply, GraphTypeError, Variable
 from treadle.tensor.errors import ArgumentError
 from treadle.tensor.loops.loops import Scan

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, TypeVar, dataclass_transform, overload
 
-from treadle.config import TreadleError, config, discover, lazy_module, text_of
+from treadle.config import TreadleError, config, dataclass, discover, lazy_module, text_of
 from treadle.graph.diagnostics.provenance import add_tag_trace, is_user_file, user_line
 from treadle.graph.errors import GraphTypeError, GraphValueError, MethodNotDefinedError
 from treadle.graph.ir.apply import Apply
@@ -591,4 +591,4 @@ def static_op(cls: _OpClass) -> _OpClass:
 
     The fields are the op's static parameters.
     """
-    return dataclasses.dataclass(frozen=True, eq=False, repr=False)(cls)  # type: ignore[return-value]  # the same class comes back
+    return dataclass(frozen=True, eq=False, repr=False)(cls)  # type: ignore[return-value]  # the same class comes back

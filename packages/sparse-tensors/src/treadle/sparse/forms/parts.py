@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 import treadle.tensor as tt
+from treadle.config import dataclass
 from treadle.graph import Apply, Constant, Variable, static_op
 from treadle.sparse.errors import SparseShapeError, SparseTypeError
 from treadle.sparse.forms.sparse_op import SparseOp, is_absent

@@ -7,13 +7,12 @@ Dtypes are NumPy's. That of a symbolic tensor, ``x.dtype``, is the name of one, 
 from __future__ import annotations
 
 import builtins
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treadle.config import config, text_of
+from treadle.config import config, dataclass, text_of
 from treadle.graph import Variable
 from treadle.tensor.array_api.devices import check_device
 from treadle.tensor.array_api.public import tt

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import update_wrapper
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from treadle.config import text_of
+from treadle.config import dataclass, text_of
 from treadle.graph import (
     Constant,
     DisconnectedType,

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
 
-from treadle.config import text_of
+from treadle.config import dataclass, text_of
 from treadle.graph import Constant, composing, encode_dataclass, toposort
 from treadle.tensor.elementwise.scalar_op import SCALAR_OPS, ScalarOp
 from treadle.tensor.errors import TensorTypeError

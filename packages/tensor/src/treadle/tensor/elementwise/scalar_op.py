@@ -5,12 +5,13 @@ from __future__ import annotations
 import copyreg
 import inspect
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from treadle.config import dataclass
 from treadle.graph import DuplicateRegistrationError, GraphTypeError, tagged
 from treadle.tensor.errors import DtypeError, TensorTypeError
 from treadle.tensor.families import load_scalar_families

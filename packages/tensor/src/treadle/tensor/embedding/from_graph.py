@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from operator import and_
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from treadle import graph
-from treadle.config import text_of
+from treadle.config import dataclass, text_of
 from treadle.graph import (
     Apply,
     Constant,

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 import numpy as np
 
-from treadle.config import text_of
+from treadle.config import dataclass, text_of
 from treadle.graph import Operand, Variable, as_index
 from treadle.tensor.errors import IndexingError, TensorTypeError
 from treadle.tensor.indexing.nonzero import CheckMask, Nonzero

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+from treadle.config import dataclass
 from treadle.graph import FrozenFunctionGraph, GraphTypeError, HasShape, Variable, graph_replace, toposort
 
 if TYPE_CHECKING:

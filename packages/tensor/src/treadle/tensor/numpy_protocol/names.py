@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import inspect
 import sys
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
+
+from treadle.config import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

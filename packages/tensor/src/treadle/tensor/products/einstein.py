@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treadle.config import lazy_module, text_of
+from treadle.config import dataclass, lazy_module, text_of
 from treadle.graph import composed
 from treadle.tensor.arguments.values import as_integer, as_items, known_integer
 from treadle.tensor.elementwise.arithmetic import add, mul

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from treadle.config import alias, config
+from treadle.config import alias, config, dataclass
 from treadle.graph import Form, Variable, as_flag, static_op
 from treadle.tensor.arguments.axes import axis_keyword, normalize_axes
 from treadle.tensor.elementwise.arithmetic import add, maximum, minimum, mul, true_div

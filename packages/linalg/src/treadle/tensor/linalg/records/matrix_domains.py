@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from treadle.config import dataclass
 from treadle.testing.domain import UNIT, Array, Domain
 
 COMPLEX = ("complex64", "complex128")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import inspect
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from treadle.config import alias, config
+from treadle.config import alias, config, dataclass
 from treadle.graph import composed
 from treadle.tensor.elementwise.cast import cast, switch
 from treadle.tensor.elementwise.comparison import eq, ge, gt, isnan, le, lt

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treadle.config import new_lock
+from treadle.config import dataclass, new_lock
 from treadle.graph import GraphError
 from treadle.tensor.random.words import KINDS, words_of
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from treadle.config import text_of
+from treadle.config import dataclass, text_of
 from treadle.graph import DuplicateRegistrationError
 from treadle.tensor.errors import ArgumentError
 from treadle.tensor.random.generators.array_lanes import drawn_by

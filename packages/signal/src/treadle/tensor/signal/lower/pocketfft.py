@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from treadle.config import dataclass
 from treadle.tensor import compiled_loop
 
 

@@ -7,9 +7,10 @@ factors that overflow meet factors that vanish, and only their exponents are add
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from treadle.config import dataclass
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.elementwise.arithmetic import add as plus
 from treadle.tensor.elementwise.arithmetic import mul, neg, sub, true_div

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treadle.config import dataclass
 from treadle.graph import Constant, Variable
 from treadle.tensor.elementwise.cast import CASTS
 from treadle.tensor.indexing.expressions import SYMBOLIC, At, Positions, Span, Symbolic

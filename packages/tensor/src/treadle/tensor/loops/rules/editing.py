@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from treadle.config import dataclass
 from treadle.graph import Constant, GraphTypeError, Variable, toposort
 from treadle.tensor.loops.loops import Scan
 from treadle.tensor.loops.parts import LoopParts

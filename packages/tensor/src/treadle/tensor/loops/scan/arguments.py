@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treadle.config import text_of
+from treadle.config import dataclass, text_of
 from treadle.graph import GraphTypeError, Variable
 from treadle.tensor.arguments.values import as_integer, known_integer
 from treadle.tensor.elementwise.arithmetic import minimum

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from treadle.config import text_of
+from treadle.config import dataclass, text_of
 from treadle.graph import (
     Constant,
     GraphTypeError,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
-from treadle.config import text_of
+from treadle.config import dataclass, text_of
 from treadle.graph import GraphTypeError, GraphValueError, SharedVariable, Variable
 from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.elementwise.comparison import neq

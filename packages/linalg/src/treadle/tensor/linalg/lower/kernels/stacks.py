@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from treadle.config import new_lock
+from treadle.config import dataclass, new_lock
 from treadle.kernels import Given, Kernel, Length, Site, kernel_of_text, language, real_dtype
 from treadle.kernels.language import MATRIX, OK, TOO_LONG, Pointer
 from treadle.tensor.linalg.lower.kernels import matrices

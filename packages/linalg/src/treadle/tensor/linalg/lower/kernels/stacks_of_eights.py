@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from treadle.config import dataclass
 from treadle.kernels import Kernel
 
 if TYPE_CHECKING:
