@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from treadle.kernels.kinds import SIZES, is_pointer, real_dtype, value_kind
     from treadle.kernels.language import Status
     from treadle.kernels.numpy_sorts import BY_NUMPY, numpy_sort, sorts_table
-    from treadle.kernels.printing.c import c_name, c_text, stored_type
+    from treadle.kernels.printing.c import c_name, c_text
     from treadle.kernels.printing.c_helpers import HELPERS
+    from treadle.kernels.printing.c_types import stored_type
     from treadle.kernels.printing.numba import external_name, memory_code, numba_lines, numba_name, value_code
     from treadle.kernels.site import (
         TABLE,
@@ -42,7 +43,8 @@ else:
         "kernel-language",
         {
             "treadle.kernels.printing.c_helpers": "HELPERS",
-            "treadle.kernels.printing.c": "c_name c_text stored_type",
+            "treadle.kernels.printing.c": "c_name c_text",
+            "treadle.kernels.printing.c_types": "stored_type",
             "treadle.kernels.capsules": "SPECIAL_MODULE capsule_pointer capsule_signature extension special_capsule",
             "treadle.kernels.errors": "KernelError",
             "treadle.kernels.externals": "Address External Source external external_table",

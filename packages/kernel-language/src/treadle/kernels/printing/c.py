@@ -6,8 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from treadle.kernels.kinds import MASKS, NUMBERS, REAL, SHORT, is_pointer, is_vector
-from treadle.kernels.printing.c_vectors import eight_function, eight_type, vector_function, vector_type
+from treadle.kernels.kinds import NUMBERS, REAL, SHORT, is_pointer, is_vector
+from treadle.kernels.printing.c_types import stored_type, value_type
+from treadle.kernels.printing.c_vectors import eight_function, vector_function
 from treadle.kernels.tree import (
     Apply,
     Assign,
@@ -38,13 +39,6 @@ from treadle.kernels.tree import (
     While,
 )
 
-# The C types of elements in memory, and of values.
-_STORED: Mapping[str, str] = MappingProxyType(
-    {
-        "bool": "uint8_t", "float16": "uint16_t", "float32": "float", "float64": "double",
-        "complex64": "float _Complex", "complex128": "double _Complex",
-    }
-)  # fmt: skip
 _WORDS: Mapping[str, str] = MappingProxyType({"and": "&&", "or": "||", "not": "!"})
 PREFIX = "tr_k_"
 _FUNCTIONS: Mapping[str, str] = MappingProxyType(
@@ -58,22 +52,6 @@ _KEYWORDS = frozenset(
         "unsigned", "void", "volatile", "float",
     }
 )  # fmt: skip
-
-
-def stored_type(dtype: str) -> str:
-    """Return the C type of an element in memory."""
-    if dtype in NUMBERS or dtype in MASKS.values():
-        return eight_type(dtype)
-    return _STORED.get(dtype, f"{dtype}_t")
-
-
-def value_type(kind: str) -> str:
-    """Return the C type of values of a kind."""
-    if is_pointer(kind):
-        return f"{stored_type(kind[1:])} *"
-    if is_vector(kind):
-        return vector_type(kind)
-    return "int" if kind == "bool" else stored_type(kind)
 
 
 def _passed_type(kind: str) -> str:
