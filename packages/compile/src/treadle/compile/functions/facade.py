@@ -9,7 +9,7 @@ from treadle.compile.functions.specification import specify
 from treadle.compile.io import In, Out
 from treadle.compile.mode.mode import get_mode
 from treadle.compile.upward import upward
-from treadle.config import frozen, text_of
+from treadle.config import COLLECTOR, frozen, text_of
 from treadle.graph import Variable, as_flag
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def function(
     nesting = None
     if not (_is_flat(inputs) and (isinstance(outputs, Variable) or outputs is None or _is_flat(outputs))):
         inputs, outputs, nesting = upward.read_nesting(inputs, outputs)
-    with frozen():
+    with frozen(), COLLECTOR.paused():
         chosen = get_mode(mode)
         specification = specify(
             inputs, outputs, updates, givens, no_default_updates, rebuild_strict, on_unused_input, allow_input_downcast

@@ -238,7 +238,7 @@ class FunctionMaker:
             with span("graph"):
                 fgraph = self.create_fgraph()
         self.linker.anticipate(fgraph)
-        with span("rewriting"), COLLECTOR.paused():
+        with span("rewriting"):
             self.report = self.prepare_fgraph(fgraph)
         self._fgraph = fgraph
         with span("linking"):
@@ -263,7 +263,7 @@ class FunctionMaker:
         lookup
             What looking for it in the compile cache has found, where that was done already.
         """
-        with frozen(), config.using(self.options), watched(self) as record:
+        with frozen(), COLLECTOR.paused(), config.using(self.options), watched(self) as record:
             if self._program is None:
                 begun = perf_counter()
                 self._program = self.compile() if lookup is None else FUNCTIONS.find_or_make(self, lookup)

@@ -15,7 +15,7 @@ from treadle.compile.stored.canonical_graph import CanonicalGraph, inner_nodes
 from treadle.compile.stored.code_text import UndigestibleError
 from treadle.compile.stored.graph import StoredGraph, mark_origins, write
 from treadle.compile.stored.key import FunctionKey, key_of
-from treadle.config import COLLECTOR, config, new_lock, span
+from treadle.config import config, new_lock, span
 from treadle.graph import early_nodes, foreign_code
 from treadle.link.vm import ProgramGraph
 
@@ -138,10 +138,6 @@ class FunctionCache:
 
     def look_up(self, maker: FunctionMaker) -> Lookup:
         """Look for the program of a maker: another function's, or one from the cache."""
-        with COLLECTOR.paused():
-            return self._look_up(maker)
-
-    def _look_up(self, maker: FunctionMaker) -> Lookup:
         with span("cache key"):
             key = self._key(maker)
         if key is None:
@@ -241,8 +237,7 @@ class FunctionCache:
             program = maker.make(fgraph)
         try:
             _check_early(early, key.libraries)
-            with COLLECTOR.paused():
-                stored = _written(maker, key, program, marked)
+            stored = _written(maker, key, program, marked)
         except Exception as error:  # noqa: BLE001 - whatever hinders pickling, the function works without
             self._count("unkept")
             LOOKUPS.note(key, "not kept", f"{type(error).__name__}: {error}", maker.name)
