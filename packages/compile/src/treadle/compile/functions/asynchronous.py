@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from treadle.config import new_lock
+from treadle.config import lazy_module, new_lock
 from treadle.graph import tree_map
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from concurrent import futures
 
     from treadle.compile.functions.function import Function
     from treadle.graph import Value
+else:
+    futures = lazy_module("concurrent.futures")
 
 
 class AsyncCalls:
@@ -42,10 +44,12 @@ class AsyncCalls:
         kinds = [None if k in native else out.variable.type for k, out in enumerate(spec.outputs)]
         self._results = kinds, spec.single, spec.keys
         self._lock = new_lock()
-        self._pool: ThreadPoolExecutor | None = None
+        self._pool: futures.ThreadPoolExecutor | None = None
         self._pid = 0
 
-    def __call__(self, call: Callable[..., Value], args: Sequence[Value], kwargs: Mapping[str, Value]) -> Future[Any]:
+    def __call__(
+        self, call: Callable[..., Value], args: Sequence[Value], kwargs: Mapping[str, Value]
+    ) -> futures.Future[Any]:
         """Return the future of a call; `call` is what makes it in a thread."""
         if self._begin is None:
             args, kwargs = tree_map(_copied, (list(args), dict(kwargs)))
@@ -53,16 +57,16 @@ class AsyncCalls:
         try:
             begun = self._begin(*args, **kwargs)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is the future's to tell
-            failed: Future[Any] = Future()
+            failed: futures.Future[Any] = futures.Future()
             failed.set_exception(error)
             return failed
         return self._threads().submit(self._finished, begun)
 
-    def _threads(self) -> ThreadPoolExecutor:
+    def _threads(self) -> futures.ThreadPoolExecutor:
         with self._lock:
             # A forked child has no thread of its parent's.
             if self._pool is None or self._pid != os.getpid():
-                self._pool, self._pid = ThreadPoolExecutor(1, thread_name_prefix="treadle-call"), os.getpid()
+                self._pool, self._pid = futures.ThreadPoolExecutor(1, thread_name_prefix="treadle-call"), os.getpid()
             return self._pool
 
     def _finished(self, begun: Value) -> Value:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import warnings
-from html import escape
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -22,6 +21,7 @@ from treadle.config import config, lazy_module, text_of
 from treadle.graph import GraphPage, GraphTypeError, HasInnerGraph, as_flag, retell
 
 if TYPE_CHECKING:
+    import html
     from collections.abc import Iterable, Mapping, Sequence
     from concurrent.futures import Future
     from pathlib import Path
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     )
     from treadle.link.vm import Program
 else:
+    html = lazy_module("html")
     printing = lazy_module("treadle.graph.printing")
 
 
@@ -461,7 +462,8 @@ class Function(KeptValues):
     def _repr_html_(self) -> str:
         """Show in a notebook how the function is called, where it runs and what it cost."""
         maker = self.maker
-        return f"<code>{escape(str(self.signature))}</code> on {escape(maker.where())}: {escape(maker.cost())}"
+        signature, where, cost = map(html.escape, (str(self.signature), maker.where(), maker.cost()))
+        return f"<code>{signature}</code> on {where}: {cost}"
 
     # Copies
 

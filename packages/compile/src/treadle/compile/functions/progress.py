@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import os
 import sys
 import threading
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from treadle.config import Spans, collecting, config, lazy_module, new_condition
 
 if TYPE_CHECKING:
+    import html
     from collections.abc import Iterator
 
     from rich import console as rich_console
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from treadle.compile.functions.maker import FunctionMaker
     from treadle.compile.profiling.recording import FunctionRecord
 else:
+    html = lazy_module("html")
     rich_console = lazy_module("rich.console")
     rich_progress = lazy_module("rich.progress")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import warnings
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -14,12 +13,17 @@ from treadle.config import (
     EntryPointLoadError,
     discover,
     install_advice,
+    lazy_module,
     new_lock,
 )
 
 if TYPE_CHECKING:
+    import difflib
+
     from treadle.config import EntryPointRef
     from treadle.link.vm import Backend
+else:
+    difflib = lazy_module("difflib")
 
 
 def requirements() -> list[str]:

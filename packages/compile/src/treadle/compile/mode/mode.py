@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import warnings
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,16 +12,18 @@ from treadle.compile.mode.linkers import backend_of, linker_of, predefined_linke
 from treadle.compile.mode.optimizers import OPT_FAST_COMPILE, OPT_FAST_RUN, OPT_NONE, predefined_optimizers
 from treadle.compile.mode.table import ModeTable
 from treadle.compile.upward import upward
-from treadle.config import config, text_of
+from treadle.config import config, lazy_module, text_of
 from treadle.graph import as_flag
 from treadle.link.vm import Backend, ProgramLinker
 from treadle.rewrite import GraphRewriter, RewriteDatabase, RewriteDatabaseQuery, default_database, optdb
 
 if TYPE_CHECKING:
+    import difflib
     from collections.abc import Callable, Mapping
 
     from treadle.compile.functions.maker import FunctionMaker
-
+else:
+    difflib = lazy_module("difflib")
 
 M = TypeVar("M", bound="Mode")
 

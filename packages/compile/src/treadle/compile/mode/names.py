@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from treadle.compile.errors import FunctionTypeError, UnknownNameError
-from treadle.config import new_lock, text_of
+from treadle.config import lazy_module, new_lock, text_of
 from treadle.graph import DuplicateRegistrationError
 
 if TYPE_CHECKING:
+    import difflib
     from collections.abc import Callable, Iterable, Iterator
+else:
+    difflib = lazy_module("difflib")
 
 T = TypeVar("T")
 

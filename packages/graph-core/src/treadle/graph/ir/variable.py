@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TextIO
 
-from treadle.config import TreadleError, config, text_of
+from treadle.config import TreadleError, config, lazy_module, text_of
 from treadle.graph.diagnostics.upward import upward
 from treadle.graph.errors import GraphAttributeError, GraphTypeError
 from treadle.graph.ir.encoding import digest, encode, tagged
@@ -13,6 +12,7 @@ from treadle.graph.ir.inner_graph import EVALUATOR
 from treadle.graph.ir.type import Type
 
 if TYPE_CHECKING:
+    import html
     from collections.abc import Callable, Mapping
 
     # Only type checkers read the default: a bare `Variable` is a variable of any type.
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     T_co = TypeVar("T_co", bound=Type, covariant=True, default=Type)
 else:
+    html = lazy_module("html")
     from typing import TypeVar
 
     T_co = TypeVar("T_co", covariant=True)
@@ -213,7 +214,7 @@ class Variable(Generic[T_co]):
 
     def _repr_html_(self) -> str:
         """Show name and type in a notebook."""
-        return f"<code>{escape(str(self))}</code>: {escape(str(self.type))}"
+        return f"<code>{html.escape(str(self))}</code>: {html.escape(str(self.type))}"
 
     def get_parents(self) -> list[Apply]:
         """Return the owner in a list, or an empty list."""
