@@ -146,14 +146,26 @@ class Sources:
         parts: list[str | bytes] = [root]
         now = time.time()
         for name in files:
-            with open(name, "rb") as opened:  # noqa: PTH123 - hundreds of files
-                changed = os.fstat(opened.fileno()).st_mtime
-                data = opened.read()
+            changed, data = _read(name)
             if self._started < changed <= now:
                 return None
             folder = next(folder for folder in folders if name.startswith(f"{folder}/"))
             parts += (name[len(folder) + 1 :], data)
         return digest(*parts)[:32]
+
+
+def _read(name: str) -> tuple[float, bytes]:
+    """Return the time of a file's last change, and its bytes."""
+    # Without a file object, which for hundreds of files takes longer than what it reads.
+    opened = os.open(name, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    try:
+        status = os.fstat(opened)
+        parts = []
+        while part := os.read(opened, status.st_size + 1):
+            parts.append(part)
+        return status.st_mtime, b"".join(parts)
+    finally:
+        os.close(opened)
 
 
 def _file_of(module: str) -> str | None:

@@ -127,6 +127,9 @@ class EntryPointTable:
     def _collect(self, group: str) -> dict[str, EntryPointRef]:
         entries: dict[str, EntryPointRef] = {}
         for installed in self._distributions:
+            # Most have none of a group: their lines need not be looked at.
+            if f"[{group}]" not in installed.entry_points:
+                continue
             distribution = installed.distribution
             for name, value in _lines_of_group(installed.entry_points, group, distribution):
                 claim = EntryPointRef(group, name, value, distribution)
