@@ -166,7 +166,7 @@ class Library:
     def _declared(self, name: str, body: str) -> str | None:
         if name not in self._declarations:
             names = {known for known, (own, _) in self._texts.items() if own == name}
-            if re.search(rf"\b{name}_run\(", body):
+            if f"{name}_run(" in body:
                 names.add(f"{name}_run")
             whole = body + self.needed(body)
             text = None if _ADDRESS in whole else declarations(body, names, sha256(whole.encode()).hexdigest()[:16])
