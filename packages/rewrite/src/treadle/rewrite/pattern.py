@@ -256,15 +256,19 @@ class Law:
         The op, or class of ops, at the root.
     depth
         How many levels of nodes the left side has.
-    inner
-        An op that one of the node's inputs must be computed by; None if there is no such op.
+    below
+        An op, or a class of ops, that one of the node's inputs must be computed by; empty if there is no such op.
+    number
+        A number that one of the node's inputs must be known to hold; None if there is no such number.
+    value_of
+        The number that a variable is known to hold, or None.
     needs_graph
         Whether it counts uses, so that it must be called with the graph: ``law(fgraph, node)``.
     """
 
     __slots__ = (
-        *("_lhs", "_name", "_operands", "_programs", "_rhs", "_value_of", "_when"),
-        *("depth", "inner", "needs_graph", "op"),
+        *("_lhs", "_name", "_operands", "_programs", "_rhs", "_when"),
+        *("below", "depth", "needs_graph", "number", "op", "value_of"),
     )
 
     def __init__(
@@ -289,14 +293,15 @@ class Law:
         self._operands = len(lhs.pattern_args)
         self._rhs = rhs
         self._when = when
-        self._value_of = value_of or (lambda _var: None)
+        self.value_of = value_of or (lambda _var: None)
         orders = _orders(lhs, is_commutative or (lambda _op: False))
         self._programs = tuple(dict.fromkeys(map(_compile, orders)))
         self.op: Any = lhs.pattern_op
         self.depth = _depth(lhs)
         # Known to the caller, which tries the law only where the op is.
-        below = [x.pattern_op for x in lhs.pattern_args if isinstance(x, Pattern) and isinstance(x.pattern_op, Op)]
-        self.inner: Op | None = below[0] if below else None
+        below = [x.pattern_op for x in lhs.pattern_args if isinstance(x, Pattern) and x.pattern_op is not None]
+        self.below: tuple[Tracked, ...] = tuple(below[:1])
+        self.number = next((x for x in lhs.pattern_args if isinstance(x, bool | int | float | complex)), None)
         self.needs_graph = _counts_uses(lhs)
 
     @staticmethod
@@ -358,7 +363,7 @@ class Law:
                 if var is not places[expected]:
                     return None
             elif kind == _NUMBER:
-                if not same_number(self._value_of(var), expected):
+                if not same_number(self.value_of(var), expected):
                     return None
             elif not self._passes(kind, var, expected, places, fgraph):
                 return None
@@ -382,7 +387,7 @@ class Law:
         if kind == _TEST:
             return bool(expected(var))
         if kind == _VALUE:
-            value = self._value_of(var)
+            value = self.value_of(var)
             return value is not None and (expected is None or bool(expected(value)))
         return fgraph is not None and len(fgraph.clients.get(var, ())) == 1
 
@@ -409,7 +414,7 @@ class Law:
             if out is None:
                 return f"the node has {len(node.outputs)} outputs, and none of them stands for it"
             if not self._passes(kind, out, expected, [], fgraph):
-                return _explained(_Check(kind, 0, expected, self._lhs), out, [], self._value_of(out))
+                return _explained(_Check(kind, 0, expected, self._lhs), out, [], self.value_of(out))
         best, text = (-1, -1), None
         for program in self._programs:
             reached, passing, failure = self._first_failure(program, node, fgraph)
@@ -430,7 +435,7 @@ class Law:
                 testable = [c for c in later if c.place < len(places)]
                 passed = program.checks[:count]
                 passing = sum(self._run(_Program((*passed, c), ()), node, fgraph) is not None for c in testable)
-                text = _explained(check, places[check.place], places, self._value_of(places[check.place]))
+                text = _explained(check, places[check.place], places, self.value_of(places[check.place]))
                 return count, passing, text
         places = self._run(program, node, fgraph) or []
         match = {name: places[at] for name, at in program.places}

@@ -58,6 +58,10 @@ class Rule(NodeRewriter):
     asked_by
         The tags that bring it in, besides its id, if not all do: its other tags, such as that of its phase, only
         leave it out.
+    below
+        Ops, classes of ops and predicates: it is tried only on a node one of whose inputs such an op computes.
+    needs
+        The same of ops anywhere in the graph: it is tried only in a graph that has, or has had, one of them.
     """
 
     # Written as fields so that the bases' class attributes are not taken for their defaults.
@@ -74,6 +78,8 @@ class Rule(NodeRewriter):
     place: str = ""
     features: tuple[type[Feature], ...] = ()
     asked_by: frozenset[str] | None = None
+    below: tuple[Tracked, ...] = ()
+    needs: tuple[Tracked, ...] = ()
 
     def tracks(self) -> Sequence[Tracked] | None:
         """Return what it tracks, or None if it looks at every node."""
@@ -195,6 +201,8 @@ class RuleSet:
         needs_graph: bool = False,
         differs: str = "",
         is_opt_in: bool = False,
+        below: Sequence[Tracked] = (),
+        needs: Sequence[Tracked] = (),
     ) -> Callable[[_Function], _Function]:
         """Return a decorator that declares a function as a rule (parameters as for `Rule`).
 
@@ -210,6 +218,9 @@ class RuleSet:
         is_opt_in
             Whether only the rule's own id and the tags given here bring it in: for a rule that may change a value of
             a program without errors, or drop an assertion or a draw. The tags of its phase and rule set do not.
+        below, needs
+            Without what no answer of the function is possible, so that it need not be asked: most rules of functions
+            that are everywhere, such as products, never meet what they are about.
 
         Raises
         ------
@@ -221,7 +232,7 @@ class RuleSet:
 
         def declare(function: _Function) -> _Function:
             identity = name or function.__name__
-            check_tracked(f"rule {identity!r}", tracked)
+            check_tracked(f"rule {identity!r}", (*tracked, *below, *needs))
             phases = _phases(phase)
             self.add(
                 Rule(
@@ -238,6 +249,8 @@ class RuleSet:
                     _place_of(function),
                     self.features,
                     frozenset((identity, *(tags or ()))) if is_opt_in else None,
+                    tuple(below),
+                    tuple(needs),
                 )
             )
             return function

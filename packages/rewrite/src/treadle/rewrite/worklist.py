@@ -4,178 +4,24 @@ from __future__ import annotations
 
 from collections import deque
 from time import perf_counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from treadle.graph import Op
-from treadle.rewrite.engine.tracked import OpClass, class_of, class_tracked, path_of
-from treadle.rewrite.pattern import Law
-from treadle.rewrite.rules import Rule
+from treadle.rewrite.dispatch import Plan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from treadle.graph import Apply, FunctionGraph
-    from treadle.rewrite.engine.interface import NodeRewriter
-    from treadle.rewrite.engine.report import RuleCost
+    from treadle.graph import Apply, FunctionGraph, Op
+    from treadle.rewrite.dispatch import RuleIndex, Slot
     from treadle.rewrite.engine.run import Callback, Run
 
 # For small graphs, a rule may change this many times the ratio (option optdb__max_use_ratio) before it is stopped.
 FEWEST_NODES = 25
-# A rewriter of unknown depth is tried again as if it looked this deep, and in sweeps as well.
-USUAL_DEPTH = 2
 # Nodes with more inputs than this are told apart by the set of ops below them, not by their order.
 FEW_INPUTS = 4
+_NOTHING: frozenset[int] = frozenset()
 # This many of the last changes are searched for rules that undo each other.
 TAIL = 60
-
-
-class Slot(NamedTuple):
-    """A rule with its cost record of this run.
-
-    `inner` is an op that one of the node's inputs must be computed by, where a law says so: most laws need not be
-    tried at all.
-    """
-
-    rule: NodeRewriter
-    name: str
-    apply: Callable[..., object]
-    needs_graph: bool
-    inner: Op | None
-    depth: int
-    cost: RuleCost
-
-
-class Test(NamedTuple):
-    """What some ops of a class meet that a rule tracks."""
-
-    of: type
-    holds: Callable[[Op], object]
-    rule: int
-
-
-class RuleIndex:
-    """Rules by op: those that track the op itself, a class of it, or what it meets, and those that track everything.
-
-    It is made once for a rewriter and used by all its runs.
-    """
-
-    __slots__ = (
-        "_by_class",
-        "_by_op",
-        "_by_path",
-        "_cached",
-        "_tests",
-        "_tracking_all",
-        "depth",
-        "inner",
-        "loose",
-        "rules",
-        "traits",
-    )
-
-    def __init__(self, rules: Sequence[NodeRewriter]) -> None:
-        self.rules = tuple(rules)
-        self._by_op: dict[Op, list[int]] = {}
-        self._by_class: dict[type, list[int]] = {}
-        self._by_path: dict[str, list[int]] = {}
-        self._tests: list[Test] = []
-        self._tracking_all: list[int] = []
-        for i, rule in enumerate(self.rules):
-            tracked = rule.tracks()
-            if tracked is None:
-                self._tracking_all.append(i)
-                continue
-            for item in tracked:
-                if isinstance(item, Op):
-                    self._by_op.setdefault(item, []).append(i)
-                elif isinstance(item, type) and class_of(item) is item:
-                    self._by_class.setdefault(item, []).append(i)
-                elif isinstance(item, OpClass):
-                    self._by_path.setdefault(item.path, []).append(i)
-                else:
-                    self._tests.append(_test_of(item, i))
-        self._cached: dict[type, tuple[frozenset[int], tuple[Test, ...], bool]] = {}
-        self.depth = max((depth_of(rule) for rule in self.rules), default=0)
-        self.inner = frozenset(type(inner) for inner in map(inner_of, self.rules) if inner is not None)
-        # The first fields of each rule's `Slot`.
-        self.traits = tuple(map(_traits_of, self.rules))
-        self.loose = frozenset(i for i, rule in enumerate(self.rules) if rule.depth is None)
-
-    def __getitem__(self, op: Op) -> list[int]:
-        """Return the numbers of the rules for an op, in order."""
-        by_class, tests, _ = self._of_class(type(op))
-        if not tests and op not in self._by_op:
-            return sorted(by_class)
-        meeting = (test.rule for test in tests if test.holds(op))
-        return sorted(by_class.union(self._by_op.get(op, ()), meeting))
-
-    def looks_at_single(self, kind: type[Op]) -> bool:
-        """Whether rules look at some ops of a class and not at all of them."""
-        return self._of_class(kind)[2]
-
-    def _of_class(self, kind: type[Op]) -> tuple[frozenset[int], tuple[Test, ...], bool]:
-        """Return the rules for all ops of a class, what tells those for some of them, and whether there are any."""
-        known = self._cached.get(kind)
-        if known is None:
-            numbers = set(self._tracking_all)
-            for base in kind.__mro__:
-                numbers.update(self._by_class.get(base, ()))
-                if self._by_path:
-                    numbers.update(self._by_path.get(path_of(base), ()))
-            tests = tuple(test for test in self._tests if issubclass(kind, test.of))
-            is_single = bool(tests) or any(type(op) is kind for op in self._by_op)
-            known = self._cached[kind] = (frozenset(numbers), tests, is_single)
-        return known
-
-
-def _test_of(item: type | Callable[[Op], object], rule: int) -> Test:
-    """Return what tells the ops that a class stands for, or that meet a predicate."""
-    if isinstance(item, type):
-        return Test(class_of(item), lambda op: isinstance(op, item), rule)
-    return Test(class_tracked(item), item, rule)
-
-
-def inner_of(rule: NodeRewriter) -> Op | None:
-    """Return an op that one of a node's inputs must be computed by for the rule to apply, where a law says so."""
-    return rule.apply.inner if isinstance(rule, Rule) and isinstance(rule.apply, Law) else None
-
-
-def _traits_of(rule: NodeRewriter) -> tuple[NodeRewriter, str, Callable[..., object], bool, Op | None, int]:
-    if isinstance(rule, Rule):
-        return rule, rule.name, rule.apply, rule.needs_graph, inner_of(rule), rule.depth
-    return rule, str(rule), rule.transform, True, None, depth_of(rule)
-
-
-def depth_of(rule: NodeRewriter) -> int:
-    """Return how many levels of nodes a rule is assumed to look at."""
-    return USUAL_DEPTH if rule.depth is None else rule.depth
-
-
-class Plan:
-    """The rules for one op in one run."""
-
-    __slots__ = ("_cached", "_slots", "always", "loose", "reach")
-
-    def __init__(self, slots: tuple[Slot, ...], loose: bool) -> None:
-        self.reach = max((slot.depth for slot in slots), default=0)
-        self.loose = loose
-        # None where the ops below the node decide which rules are worth trying.
-        self.always = slots if all(slot.inner is None for slot in slots) else None
-        self._slots = slots
-        self._cached: dict[object, tuple[Slot, ...]] = {}
-
-    def slots(self, node: Apply, number: Callable[[Op], int], inner: frozenset[type]) -> tuple[Slot, ...]:
-        """Return the rules to try on a node; `inner` holds the classes of ops that rules look for below."""
-        if self.always is not None:
-            return self.always
-        below = [number(op) if type(op := x.owner.op) in inner else None for x in node.inputs if x.owner is not None]
-        key: object = tuple(below) if len(below) <= FEW_INPUTS else frozenset(below)
-        slots = self._cached.get(key)
-        if slots is None:
-            ops = {x.owner.op for x in node.inputs if x.owner is not None and type(x.owner.op) in inner}
-            slots = tuple(slot for slot in self._slots if slot.inner is None or slot.inner in ops)
-            self._cached[key] = slots
-        return slots
 
 
 class Worklist:
@@ -206,6 +52,12 @@ class Worklist:
         self._again = again
         self._callback = callback
         self._number = run.numbers.of
+        self._ops = run.ops
+        # How many ops of the run were looked at, for rules that wait for one, and the rules whose op was there.
+        self._known = 0
+        self._met: set[int] = set()
+        # The rules that an op meets as one that computes an input, by its identity: the run keeps the ops.
+        self._below: dict[int, frozenset[int]] = {}
         self._queue: deque[Apply] = deque()
         self._queued: set[Apply] = set()
         # By class of ops, whether rules look at some ops of it only.
@@ -221,22 +73,59 @@ class Worklist:
 
     def plan(self, op: Op) -> Plan:
         """Return the rules for an op."""
+        if len(self._ops) != self._known:
+            self._look_at_new_ops()
         kind = type(op)
         is_single = self._single.get(kind)
         if is_single is None:
-            is_single = self._single[kind] = self._index.looks_at_single(kind)
+            is_single = self._single[kind] = self._index.tracked.looks_at_single(kind)
         number = self._number(op) if is_single else kind
         plan = self._plans.get(number)
         if plan is None:
-            numbers = [i for i in self._index[op] if i not in self._stopped]
-            slots = tuple([self._slots[i] or self._slot(i) for i in numbers])
-            plan = self._plans[number] = Plan(slots, not self._index.loose.isdisjoint(numbers))
+            index = self._index
+            numbers = sorted(index.tracked[op] - self._stopped)
+            ready = [i for i in numbers if i in self._met or i not in index.waiting]
+            slots = tuple([self._slots[i] or self._slot(i) for i in ready])
+            loose = not index.loose.isdisjoint(numbers)
+            plan = self._plans[number] = Plan(slots, index.conditional, index.reach(numbers), loose)
         return plan
 
     def _slot(self, i: int) -> Slot:
-        traits = self._index.traits[i]
-        slot = self._slots[i] = Slot(*traits, self._run.report.cost(traits[1]))
+        slot = self._slots[i] = self._index.slot(i, self._run.report.cost)
         return slot
+
+    def _look_at_new_ops(self) -> None:
+        """Take up the rules that need an op which has come into the graph."""
+        needed = self._index.needed
+        met = set().union(*[needed[op] for op in self._ops[self._known :]])
+        self._known = len(self._ops)
+        if not met <= self._met:
+            self._met |= met
+            self._plans.clear()
+
+    def _slots_for(self, node: Apply) -> tuple[Slot, ...]:
+        """Return the rules to try on a node."""
+        plan = self.plan(node.op)
+        if plan.always is not None:
+            return plan.always
+        below, numbers, value_of = self._below, plan.numbers, plan.value_of
+        sets: list[frozenset[int]] = []
+        for x in node.inputs:
+            if (owner := x.owner) is None:
+                met = _NOTHING
+            elif (known := below.get(id(owner.op))) is not None:
+                met = known
+            else:
+                met = below[id(owner.op)] = self._index.below[owner.op]
+            if value_of is not None:
+                try:
+                    value = value_of(x)
+                except Exception:  # noqa: BLE001 - a user's function may raise anything: the laws fail by it in turn
+                    return plan.every
+                if value is not None:
+                    met = met.union(numbers.get(value, _NOTHING))
+            sets.append(met)
+        return plan.slots(tuple(sets) if len(sets) <= FEW_INPUTS else frozenset(sets), sets)
 
     # The loop
 
@@ -293,8 +182,8 @@ class Worklist:
             self._queue_touched()
             return
         start = perf_counter()
-        for slot in self.plan(node.op).slots(node, self._number, self._index.inner):
-            _, name, apply, needs_graph, _, _, cost = slot
+        for slot in self._slots_for(node):
+            _, name, apply, needs_graph, cost, _, _ = slot
             cost.tries += 1
             changed = False
             try:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pdb
     from collections.abc import Callable, Iterator
 
-    from treadle.graph import Apply, FunctionGraph, UserLine
+    from treadle.graph import Apply, FunctionGraph, Op, UserLine
     from treadle.rewrite.engine.checking import Checker
     from treadle.rewrite.engine.interface import GraphRewriter
     from treadle.rewrite.engine.merging import MergeFeature
@@ -74,6 +74,8 @@ class Run(Feature):
     ----------
     new, changed
         New nodes, and nodes that have another input, since the lists were last taken.
+    ops
+        The ops that the graph has had since the run began, each object once.
     merging
         What merges new nodes, once a merge rewriter has run.
     phase
@@ -89,6 +91,8 @@ class Run(Feature):
         self.options = options
         self.report = Report(nodes_before=len(fgraph))
         self.numbers = OpNumbers()
+        self.ops: list[Op] = []
+        self._identities: set[int] = set()
         self.merging: MergeFeature | None = None
         self.checker: Checker | None = None
         self.phase = ""
@@ -105,9 +109,21 @@ class Run(Feature):
 
     # What happens to the graph
 
+    def on_attach(self, fgraph: FunctionGraph) -> None:
+        """Note the ops of the graph."""
+        for node in fgraph.apply_nodes:
+            self._note_op(node.op)
+
     def on_import(self, fgraph: FunctionGraph, node: Apply, reason: str | None) -> None:
-        """Note a new node."""
+        """Note a new node, and its op, for which rules may wait."""
         self.new.append(node)
+        self._note_op(node.op)
+
+    def _note_op(self, op: Op) -> None:
+        # The list keeps the op, and so its identity.
+        if id(op) not in self._identities:
+            self._identities.add(id(op))
+            self.ops.append(op)
 
     def on_change_input(
         self, fgraph: FunctionGraph, node: Apply, i: int, var: Variable, new_var: Variable, reason: str | None = None

@@ -41,8 +41,7 @@ def _are_square(fgraph: FunctionGraph, blocks: NodeOf[BlockDiagonal]) -> bool:
 
 @RULES.rule(
     EARLY_AND_LATE, MatMul, tags=(*BOTH, "structured_products", "local_block_diag_dot_to_dot_block_diag"),
-    needs_graph=True, depth=3,
-)  # fmt: skip
+    needs_graph=True, depth=3, below=(BlockDiagonal,))  # fmt: skip
 def product_of_blocks(fgraph: FunctionGraph, node: NodeOf[MatMul]) -> TensorVariable | None:
     """block_diag(a, c) @ b -> a @ b's first rows, then c @ the others; of two that fit -> block_diag of products."""
     shapes = shapes_of(fgraph)
@@ -76,8 +75,7 @@ def blocks_of_blocks(node: NodeOf[BlockDiagonal]) -> TensorVariable | None:
 
 @RULES.rule(
     EARLY_AND_LATE, Solve, SolveTriangular, tags=(*BOTH, "block_diag_solve_to_block_diag_solves"), needs_graph=True,
-    depth=3,
-)  # fmt: skip
+    depth=3, below=(BlockDiagonal,))  # fmt: skip
 def solution_with_blocks(fgraph: FunctionGraph, node: NodeOf[Solve | SolveTriangular]) -> TensorVariable | None:
     """solve(block_diag(a, c), b) -> solve(a, b's first rows), then solve(c, the others), for square blocks."""
     blocks = made_by(node.inputs[0], BlockDiagonal)
@@ -88,7 +86,7 @@ def solution_with_blocks(fgraph: FunctionGraph, node: NodeOf[Solve | SolveTriang
     return if_fits(node, where_nothing_is_nan(solution) if may_fail_silently(node.op) else solution)
 
 
-@RULES.rule(EARLY_AND_LATE, Cholesky, tags=BOTH, needs_graph=True, depth=3)
+@RULES.rule(EARLY_AND_LATE, Cholesky, tags=BOTH, needs_graph=True, depth=3, below=(BlockDiagonal,))
 def factor_of_blocks(fgraph: FunctionGraph, node: NodeOf[Cholesky]) -> TensorVariable | None:
     """cholesky(block_diag(a, b)) -> block_diag(cholesky(a), cholesky(b)), for square blocks."""
     blocks = made_by(node.inputs[0], BlockDiagonal)

@@ -95,7 +95,15 @@ def determinant_of_transpose(node: NodeOf[Det | SLogDet]) -> Outputs:
     return None if below is None else tensors(node.op.make_node(below).outputs)
 
 
-@RULES.rule(EARLY_AND_LATE, Det, SLogDet, tags=(*BOTH, "det_of_inv"), depth=2, differs="where the matrix is singular")
+@RULES.rule(
+    EARLY_AND_LATE,
+    Det,
+    SLogDet,
+    tags=(*BOTH, "det_of_inv"),
+    depth=2,
+    differs="where the matrix is singular",
+    below=(MatrixInverse,),
+)
 def determinant_of_inverse(node: NodeOf[Det | SLogDet]) -> Outputs:
     """det(inv(a)) -> 1 / det(a), and so for slogdet."""
     inner = made_by(node.inputs[0], MatrixInverse)
@@ -107,7 +115,9 @@ def determinant_of_inverse(node: NodeOf[Det | SLogDet]) -> Outputs:
     return [signs.conj(), neg(logarithm)]
 
 
-@RULES.rule(EARLY_AND_LATE, Det, SLogDet, tags=(*BOTH, "det_of_blockdiag"), needs_graph=True, depth=3)
+@RULES.rule(
+    EARLY_AND_LATE, Det, SLogDet, tags=(*BOTH, "det_of_blockdiag"), needs_graph=True, depth=3, below=(BlockDiagonal,)
+)
 def determinant_of_blocks(fgraph: FunctionGraph, node: NodeOf[Det | SLogDet]) -> Outputs:
     """det(block_diag(a, b)) -> det(a) * det(b), for square blocks, and so for slogdet."""
     blocks = made_by(node.inputs[0], BlockDiagonal)
@@ -131,7 +141,7 @@ def _of_factors(node: NodeOf[Det | SLogDet], factors: Sequence[TensorVariable]) 
     return [signs, logarithm]
 
 
-@RULES.rule(EARLY_AND_LATE, Det, SLogDet, tags=BOTH, needs_graph=True, depth=6)
+@RULES.rule(EARLY_AND_LATE, Det, SLogDet, tags=BOTH, needs_graph=True, depth=6, below=(MatMul,))
 def determinant_of_product(fgraph: FunctionGraph, node: NodeOf[Det | SLogDet]) -> Outputs:
     """det(a @ b) -> det(a) * det(b), where one of them is known to be triangular or orthogonal, and one is square."""
     product = made_by(node.inputs[0], MatMul)
@@ -209,8 +219,7 @@ def log_of_determinant(node: NodeOf[Elemwise]) -> TensorVariable | None:
 
 @RULES.rule(
     (Phase.STABILIZE, Phase.SPECIALIZE), sign, tags=("fast_run", "slogdet_specialization"), depth=2,
-    differs="where the determinant leaves the range",
-)  # fmt: skip
+    differs="where the determinant leaves the range", below=(Det,))  # fmt: skip
 def sign_of_determinant(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """sign(det(a)) -> the sign of slogdet(a)."""
     determinant = made_by(node.inputs[0], Det)

@@ -46,7 +46,14 @@ RULES = RuleSet("inverses_of_matrices", features=(SymbolicShapes, Facts), after=
 SINGULAR = "where the matrix is singular"
 
 
-@RULES.rule(EARLY_AND_LATE, MatrixInverse, tags=(*BOTH, "inv_of_inv"), needs_graph=True, differs=SINGULAR)
+@RULES.rule(
+    EARLY_AND_LATE,
+    MatrixInverse,
+    tags=(*BOTH, "inv_of_inv"),
+    needs_graph=True,
+    differs=SINGULAR,
+    below=(MatrixInverse,),
+)
 def inverse_of_inverse(fgraph: FunctionGraph, node: NodeOf[MatrixInverse]) -> TensorVariable | None:
     """inv(inv(a)) -> a."""
     inner = made_by(node.inputs[0], MatrixInverse)
@@ -55,7 +62,7 @@ def inverse_of_inverse(fgraph: FunctionGraph, node: NodeOf[MatrixInverse]) -> Te
     return if_fits(node, as_square(fgraph, inner.inputs[0]))
 
 
-@RULES.rule(EARLY_AND_LATE, MatrixInverse, tags=BOTH, depth=3, needs_graph=True, differs=SINGULAR)
+@RULES.rule(EARLY_AND_LATE, MatrixInverse, tags=BOTH, depth=3, needs_graph=True, differs=SINGULAR, below=(MatMul,))
 def inverse_of_product(fgraph: FunctionGraph, node: NodeOf[MatrixInverse]) -> TensorVariable | None:
     """inv(inv(a) @ inv(b)) -> b @ a; inv(q @ b) -> inv(b) @ q.T for an orthogonal q, and so for the other factor.
 
@@ -84,7 +91,7 @@ def inverse_of_product(fgraph: FunctionGraph, node: NodeOf[MatrixInverse]) -> Te
     return if_fits(node, matmul(left, right))
 
 
-@RULES.rule(EARLY_AND_LATE, MatrixInverse, tags=BOTH, needs_graph=True, differs=SINGULAR)
+@RULES.rule(EARLY_AND_LATE, MatrixInverse, tags=BOTH, needs_graph=True, differs=SINGULAR, below=(Solve,))
 def inverse_of_solution(fgraph: FunctionGraph, node: NodeOf[MatrixInverse]) -> TensorVariable | None:
     """inv(solve(a, b)) -> solve(b, a)."""
     inner = made_by(node.inputs[0], Solve)

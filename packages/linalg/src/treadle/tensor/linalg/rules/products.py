@@ -119,7 +119,7 @@ def product_with_rank_one(fgraph: FunctionGraph, node: NodeOf[MatMul]) -> Tensor
     return None
 
 
-@RULES.rule(EARLY_AND_LATE, MatMul, tags=BOTH, needs_graph=True, depth=5)
+@RULES.rule(EARLY_AND_LATE, MatMul, tags=BOTH, needs_graph=True, depth=5, below=(Reshape,))
 def product_of_kronecker_products(fgraph: FunctionGraph, node: NodeOf[MatMul]) -> TensorVariable | None:
     """kron(a, b) @ kron(c, d) -> kron(a @ c, b @ d), where the lengths fit."""
     shapes = shapes_of(fgraph)
@@ -132,7 +132,9 @@ def product_of_kronecker_products(fgraph: FunctionGraph, node: NodeOf[MatMul]) -
     return if_fits(node, kron(*(matmul(x, y) for x, y in zip(left, right, strict=True))))
 
 
-@RULES.rule(EARLY_AND_LATE, MatMul, tags=BOTH, needs_graph=True, depth=3, before=("product_with_diagonal",))
+@RULES.rule(
+    EARLY_AND_LATE, MatMul, tags=BOTH, needs_graph=True, depth=3, before=("product_with_diagonal",), below=(AllocDiag,)
+)
 def product_of_diagonals(fgraph: FunctionGraph, node: NodeOf[MatMul]) -> TensorVariable | None:
     """diag(d) @ diag(e) -> diag(d * e), for vectors of one length."""
     a, b = (made_by(x, AllocDiag) for x in node.inputs)
@@ -146,7 +148,14 @@ def product_of_diagonals(fgraph: FunctionGraph, node: NodeOf[MatMul]) -> TensorV
     return if_fits(node, diagonal_matrix(mul(diagonal_of(node.inputs[0]), diagonal_of(node.inputs[1]))))
 
 
-@RULES.rule(EARLY_AND_LATE, DimShuffle, tags=(*BOTH, "useless_symmetric_transpose"), needs_graph=True, depth=2)
+@RULES.rule(
+    EARLY_AND_LATE,
+    DimShuffle,
+    tags=(*BOTH, "useless_symmetric_transpose"),
+    needs_graph=True,
+    depth=2,
+    below=(SpecifyAssumptions, MatMul, MatrixOp),
+)
 def transpose_of_symmetric(fgraph: FunctionGraph, node: NodeOf[DimShuffle]) -> TensorVariable | None:
     """a.T -> a, where a is known to be symmetric."""
     x = node.inputs[0]

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 RULES = RuleSet("diagonals", features=(SymbolicShapes,))
 
 
-@RULES.rule(EARLY_AND_LATE, ExtractDiag, tags=(*BOTH, "extract_diag_of_transpose"))
+@RULES.rule(EARLY_AND_LATE, ExtractDiag, tags=(*BOTH, "extract_diag_of_transpose"), below=(DimShuffle,))
 def diagonal_of_transpose(node: NodeOf[ExtractDiag]) -> TensorVariable | None:
     """diagonal(transpose(x)) -> diagonal(x) in the other dimensions."""
     inner = made_by(node.inputs[0], DimShuffle)

@@ -44,7 +44,7 @@ def assertion_of_assertion(node: NodeOf[CheckAndRaise]) -> Variable | None:
 
 
 # Not in canonical forms: there a function stays the outermost op of its expression, for what reads such forms.
-@RULES.rule((Phase.STABILIZE, Phase.SPECIALIZE), Elemwise, tags=BOTH)
+@RULES.rule((Phase.STABILIZE, Phase.SPECIALIZE), Elemwise, tags=BOTH, below=(CheckAndRaise,))
 def elemwise_of_assertion(node: NodeOf[Elemwise]) -> Variable | None:
     """f(assert(x, c)) -> assert(f(x), c): the function fuses with others, and rules see what it is applied to."""
     # Each condition once, however many operands depend on it: otherwise their number doubles with each function of two.

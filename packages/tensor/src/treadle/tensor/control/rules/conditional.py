@@ -110,7 +110,7 @@ def ifelse_of_unused(fgraph: FunctionGraph, node: NodeOf[IfElse]) -> Mapping[Var
     return {node.outputs[i]: new for i, new in zip(used, outputs, strict=True)}
 
 
-@RULES.rule(Phase.SPECIALIZE, DimShuffle, Elemwise, tags=("fast_run",), needs_graph=True)
+@RULES.rule(Phase.SPECIALIZE, DimShuffle, Elemwise, tags=("fast_run",), needs_graph=True, below=(IfElse,))
 def ifelse_lift_single_if(fgraph: FunctionGraph, node: Apply) -> Variable | None:
     """f(ifelse(c, x, y)) -> ifelse(c, f(x), f(y)), for rearrangements and functions of one operand.
 

@@ -129,7 +129,7 @@ def one_over(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | 
     return broadcast_like(fgraph, out, reciprocal(x_), [node.inputs[0]])
 
 
-@RULES.rule(EARLY_AND_LATE, mul, true_div, tags=BOTH, needs_graph=True)
+@RULES.rule(EARLY_AND_LATE, mul, true_div, tags=BOTH, needs_graph=True, below=(neg,))
 def sign_out_of_constant(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
     """-x * a -> x * -a, -x / a -> x / -a, for a constant a."""
     out = node.outputs[0]

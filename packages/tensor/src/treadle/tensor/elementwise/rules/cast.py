@@ -73,7 +73,7 @@ def cast_of_cast(node: NodeOf[Elemwise]) -> TensorVariable | None:
     return cast(x, out.dtype)
 
 
-@RULES.rule(Phase.CANONICALIZE, Elemwise, tags=BOTH)
+@RULES.rule(Phase.CANONICALIZE, Elemwise, tags=BOTH, below=_ALL_CASTS)
 def operand_cast_in_vain(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """f(cast(x), y) -> f(x, y), where f converts x to that dtype itself and its result stays the same."""
     op = node.op
@@ -105,6 +105,8 @@ def number_of_other_dtype(node: NodeOf[Elemwise]) -> TensorVariable | None:
 
     The operation converts it anyway. Other rules then take the number, and functions of it, in the wide dtype.
     """
+    if not any(isinstance(x, TensorConstant) for x in node.inputs):
+        return None
     dtype = node.op.loop_dtypes(node)[0]
     if dtype.kind not in "iuf" or all(x.type.numpy_dtype != dtype for x in node.inputs):
         return None

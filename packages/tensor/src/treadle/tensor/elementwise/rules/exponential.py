@@ -92,7 +92,14 @@ _stable("quotient_by_expm1_times_exp", (c / expm1(x)) * exp(x), c / -expm1(-x))
 _IN_SUMS = (exp, expm1, sigmoid, softplus, log1p, log)
 
 
-@RULES.rule(Phase.STABILIZE, add, sub, tags=EVERY_MODE, differs="by the digits, and the range, of the narrower dtype")
+@RULES.rule(
+    Phase.STABILIZE,
+    add,
+    sub,
+    tags=EVERY_MODE,
+    differs="by the digits, and the range, of the narrower dtype",
+    below=_IN_SUMS,
+)
 def exponential_in_wider_sum(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """1 + exp(x) -> 1 + exp(cast(x)), where the sum is of a wider dtype than x: the laws of stable forms see it."""
     out = node.outputs[0]

@@ -51,7 +51,14 @@ from treadle.tensor.rewrites.analysis.patterns import (
     is_real,
     is_signed,
 )
-from treadle.tensor.rewrites.analysis.predicates import applies, constant_value, function_of, is_nonnegative, kind_of
+from treadle.tensor.rewrites.analysis.predicates import (
+    applies,
+    constant_value,
+    function_of,
+    is_nonnegative,
+    kind_of,
+    with_trait,
+)
 from treadle.tensor.rewrites.analysis.replacements import cast_like
 
 if TYPE_CHECKING:
@@ -133,7 +140,7 @@ def abs_of_nonnegative(node: NodeOf[Elemwise]) -> TensorVariable | None:
     return node.inputs[0] if is_nonnegative(node.inputs[0]) else None
 
 
-@RULES.rule(EARLY_AND_LATE, Elemwise, tags=BOTH)
+@RULES.rule(EARLY_AND_LATE, Elemwise, tags=BOTH, below=(with_trait(idempotent=True),))
 def idempotent_twice(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """f(f(x)) -> f(x) where the function is idempotent."""
     function, inner = function_of(node), node.inputs[0].owner
@@ -143,7 +150,7 @@ def idempotent_twice(node: NodeOf[Elemwise]) -> TensorVariable | None:
 
 
 # After the laws of single functions, some of which are stable forms.
-@RULES.rule(Phase.SPECIALIZE, Elemwise, tags=BOTH, differs=_UNDONE)
+@RULES.rule(Phase.SPECIALIZE, Elemwise, tags=BOTH, differs=_UNDONE, below=(with_trait(inverse=str),))
 def function_undone(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """g(f(x)) -> x where g is the inverse of f, and x is in the domain of f; NaN elsewhere."""
     inner = node.inputs[0].owner
@@ -169,7 +176,7 @@ def _where_defined(function: ScalarOp, x: TensorVariable) -> TensorVariable:
     return switch(le(abs_(x - middle if middle else x), (high - low) / 2), x, NAN)
 
 
-@RULES.rule(EARLY_AND_LATE, Elemwise, tags=BOTH)
+@RULES.rule(EARLY_AND_LATE, Elemwise, tags=BOTH, below=(neg, abs_))
 def even_function(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """f(-x) -> f(x), and f(abs(x)) -> f(x), for a function that is even in that operand."""
     function = function_of(node)

@@ -24,7 +24,14 @@ from treadle.tensor.rewrites.analysis.patterns import (
     is_number,
     is_real,
 )
-from treadle.tensor.rewrites.analysis.predicates import applies, constant_value, function_of, is_nonnegative, kind_of
+from treadle.tensor.rewrites.analysis.predicates import (
+    applies,
+    constant_value,
+    function_of,
+    is_nonnegative,
+    kind_of,
+    with_trait,
+)
 from treadle.tensor.rewrites.analysis.replacements import broadcast_like, cast_like
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes
 from treadle.tensor.shapes.broadcasting import ones_like
@@ -180,7 +187,7 @@ def _power_of(fgraph: FunctionGraph, var: TensorVariable, dtype: str) -> tuple[T
     return node.inputs[0], _exponent(node.inputs[1]), len(fgraph.clients[var]) == 1
 
 
-@RULES.rule(EARLY_AND_LATE, mul, true_div, tags=BOTH, needs_graph=True)
+@RULES.rule(EARLY_AND_LATE, mul, true_div, tags=BOTH, needs_graph=True, below=(power,))
 def product_of_powers(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
     """x**a * x**b -> x**(a + b), x**a / x**b -> x**(a - b), where a power is not needed elsewhere.
 
@@ -226,6 +233,7 @@ def _exponentials(fgraph: FunctionGraph, node: TensorNode) -> tuple[TensorNode, 
     true_div,
     needs_graph=True,
     differs="where an exponential overflows or underflows, and by the rounding of the sum, which large sums magnify",
+    below=(with_trait(exponential=True),),
 )
 def product_of_exponentials(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
     """exp(x) * exp(y) -> exp(x + y), exp(x) / exp(y) -> exp(x - y), where one of them is not needed elsewhere.
@@ -248,6 +256,7 @@ def product_of_exponentials(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> Te
     needs_graph=True,
     before=("one_over",),
     differs="where exp(y) overflows or is a subnormal number",
+    below=(with_trait(exponential=True),),
 )
 def quotient_by_exponential(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
     """1 / exp(y) -> exp(-y), where exp(y) is not needed elsewhere.

@@ -15,7 +15,13 @@ from treadle.tensor.elementwise.cast import cast, second, switch
 from treadle.tensor.elementwise.elemwise import Elemwise
 from treadle.tensor.elementwise.logic import invert, logical_not
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE, TensorPattern, is_commutative
-from treadle.tensor.rewrites.analysis.predicates import applies, constant_value, function_of, is_nonnegative, kind_of
+from treadle.tensor.rewrites.analysis.predicates import (
+    applies,
+    constant_value,
+    function_of,
+    is_nonnegative,
+    kind_of,
+)
 from treadle.tensor.rewrites.analysis.replacements import broadcast_like, cast_like
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes, same_shape, shapes_of
 from treadle.tensor.shapes.broadcasting import full_like
@@ -124,6 +130,7 @@ def _is_zero(var: TensorVariable) -> bool:
     tags=BOTH,
     needs_graph=True,
     differs="where 0 is chosen and y is infinite, NaN or negative: the result is 0",
+    below=(switch,),
 )
 def product_with_switch(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
     """switch(c, 0, x) * y -> switch(c, 0, x * y), and so in the other branch, and for quotients by a constant.
@@ -153,7 +160,15 @@ def product_with_switch(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> Tensor
     return None
 
 
-@RULES.rule(EARLY_AND_LATE, add, sub, tags=BOTH, needs_graph=True, differs="in the sign of a negative zero")
+@RULES.rule(
+    EARLY_AND_LATE,
+    add,
+    sub,
+    tags=BOTH,
+    needs_graph=True,
+    differs="in the sign of a negative zero",
+    below=(switch,),
+)
 def sum_of_switches(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
     """switch(c, x, 0) + switch(c, 0, y) -> switch(c, x, y), and so for all sums in which each branch has a zero."""
     first, second_ = (v.owner for v in node.inputs)
@@ -256,7 +271,7 @@ def extremum_of_opposite(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> Tenso
     return None
 
 
-@RULES.rule(EARLY_AND_LATE, Elemwise, tags=BOTH, needs_graph=True)
+@RULES.rule(EARLY_AND_LATE, Elemwise, tags=BOTH, needs_graph=True, below=(switch,))
 def choice_of_same(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
     """f(switch(c, x, y), switch(c, z, w)) -> switch(c, f(x, z), f(y, w)), where both are constant in each branch."""
     # Values that are spread over a shape would be spread again.

@@ -39,14 +39,14 @@ def check_of_fitting_mask(fgraph: FunctionGraph, node: NodeOf[CheckMask]) -> Ten
     return mask if own == tuple(map(shapes.of_scalar, wanted)) else None
 
 
-@RULES.rule(EARLY_AND_LATE, ShapeI, tags=BOTH)
+@RULES.rule(EARLY_AND_LATE, ShapeI, tags=BOTH, below=(Nonzero,))
 def length_of_nonzero(node: NodeOf[ShapeI]) -> TensorVariable | None:
     """Length of nonzero(mask) -> sum(mask)."""
     inner = made_by(node.inputs[0], Nonzero)
     return None if inner is None else sum_(inner.inputs[0], dtype=LENGTH)
 
 
-@RULES.rule(EARLY_AND_LATE, Reduction, tags=BOTH, needs_graph=True)
+@RULES.rule(EARLY_AND_LATE, Reduction, tags=BOTH, needs_graph=True, below=(AdvancedSubtensor,))
 def reduction_of_masked(fgraph: FunctionGraph, node: NodeOf[Reduction]) -> TensorVariable | None:
     """sum(x[mask]) -> sum(switch(mask, x, 0)); prod, all and any with what changes nothing."""
     op = node.op

@@ -247,6 +247,7 @@ def write_of_alloc(fgraph: FunctionGraph, node: NodeOf[Write]) -> TensorVariable
     depth=3,
     needs_graph=True,
     differs="in the sign of a zero, and where several increments are added to x one by one",
+    below=_WRITES,
 )
 def sum_with_increment(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
     """X + write(zeros, y, at i) -> inc(x, y, at i), where the write is used only here."""

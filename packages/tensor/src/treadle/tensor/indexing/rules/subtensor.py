@@ -134,7 +134,7 @@ def subtensor_of_unit_dimensions(node: NodeOf[Subtensor]) -> TensorVariable | No
     return None if len(kept) == x.ndim else dimshuffle(x, *kept)
 
 
-@RULES.rule(EARLY_AND_LATE, Subtensor, tags=BOTH)
+@RULES.rule(EARLY_AND_LATE, Subtensor, tags=BOTH, below=(Shape,))
 def element_of_shape(node: NodeOf[Subtensor]) -> TensorVariable | None:
     """shape(x)[d] -> length of dimension d of x; of several, their join."""
     inner = made_by(node.inputs[0], Shape)
@@ -154,6 +154,7 @@ def element_of_shape(node: NodeOf[Subtensor]) -> TensorVariable | None:
     EARLY_AND_LATE,
     Subtensor,
     tags=(*BOTH, "local_subtensor_merge_slice", "local_subtensor_merge_integer"),
+    below=(Subtensor,),
 )
 def subtensor_of_subtensor(node: NodeOf[Subtensor]) -> TensorVariable | None:
     """x[i][j] -> x[k], where one index picks the same for every length, and is out of bounds just when the two are."""
@@ -213,7 +214,13 @@ def _as_stretch(fgraph: FunctionGraph, x: TensorVariable, d: int, item: Any) -> 
     return FULL if shapes.of(item.positions)[0] == shapes.of(x)[d] else None
 
 
-@RULES.rule(EARLY_AND_LATE, Subtensor, tags=(*BOTH, "local_subtensor_of_adv_subtensor"), needs_graph=True)
+@RULES.rule(
+    EARLY_AND_LATE,
+    Subtensor,
+    tags=(*BOTH, "local_subtensor_of_adv_subtensor"),
+    needs_graph=True,
+    below=(AdvancedSubtensor,),
+)
 def subtensor_of_picked(fgraph: FunctionGraph, node: NodeOf[Subtensor]) -> TensorVariable | None:
     """x[positions][i] -> x[positions[i]], where the positions are a vector."""
     inner = made_by(node.inputs[0], AdvancedSubtensor)
@@ -279,7 +286,9 @@ def _distinct(node: TensorNode) -> bool:
     return not arrays or (steps is not None and (steps[0] < 0) == (steps[-1] < 0))
 
 
-@RULES.rule(EARLY_AND_LATE, Subtensor, tags=(*BOTH, "local_slice_read_of_write"), needs_graph=True)
+@RULES.rule(
+    EARLY_AND_LATE, Subtensor, tags=(*BOTH, "local_slice_read_of_write"), needs_graph=True, below=(IncSubtensor,)
+)
 def read_inside_write(fgraph: FunctionGraph, node: NodeOf[Subtensor]) -> TensorVariable | None:
     """set(x, y, at 2:8)[3:5] -> y[1:3]; set(x, y, at 2:8)[9] -> x[9], for known positions."""
     inner = made_by(node.inputs[0], IncSubtensor)

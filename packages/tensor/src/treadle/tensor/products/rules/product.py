@@ -53,7 +53,7 @@ def product_over_length_one(fgraph: FunctionGraph, node: NodeOf[MatMul]) -> Tens
     return if_fits(node, mul(cast(a, dtype), cast(b, dtype)))
 
 
-@RULES.rule(EARLY_AND_LATE, MatMul, tags=(*BOTH, "local_0_dot_x"), needs_graph=True)
+@RULES.rule(EARLY_AND_LATE, MatMul, tags=(*BOTH, "local_0_dot_x"), needs_graph=True, below=(Alloc,))
 def product_of_uniform(fgraph: FunctionGraph, node: NodeOf[MatMul]) -> TensorVariable | None:
     """matmul(filled with c, b) -> the sums of the columns of c * b, repeated; and so for the other factor."""
     out = node.outputs[0].type
@@ -90,6 +90,7 @@ def product_over_nothing(fgraph: FunctionGraph, node: NodeOf[MatMul]) -> TensorV
     tags=(*BOTH, "local_dot22_to_dot22scalar"),
     needs_graph=True,
     differs="where c * a overflows, and in the sign of a zero",
+    below=(Elemwise,),
 )
 def product_of_scaled(fgraph: FunctionGraph, node: NodeOf[MatMul]) -> TensorVariable | None:
     """matmul(c * a, b) -> c * matmul(a, b), for a finite number c; matmul(-a, b) -> -matmul(a, b).

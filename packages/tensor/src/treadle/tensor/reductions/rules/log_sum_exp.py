@@ -150,7 +150,7 @@ def log_of_scaled_sum_of_exp(node: NodeOf[Elemwise]) -> TensorVariable | None:
     return None
 
 
-@RULES.rule(Phase.STABILIZE, log, depth=2, differs=STABLE)
+@RULES.rule(Phase.STABILIZE, log, depth=2, differs=STABLE, below=(Reduction,))
 def log_of_prod(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """log(prod(x, axes)) -> sum(log(x), axes), where x is 0 or more for certain."""
     inner = made_by(node.inputs[0], Reduction)

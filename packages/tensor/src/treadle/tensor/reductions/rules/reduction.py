@@ -98,7 +98,7 @@ def useless_position(fgraph: FunctionGraph, node: NodeOf[ArgReduction]) -> Tenso
     return alloc_like(fgraph, node, constant(0, dtype="int64"))
 
 
-@RULES.rule(EARLY_AND_LATE, Reduction, tags=(*BOTH, "local_reduce_chain"), needs_graph=True)
+@RULES.rule(EARLY_AND_LATE, Reduction, tags=(*BOTH, "local_reduce_chain"), needs_graph=True, below=(Reduction,))
 def reduction_of_reduction(fgraph: FunctionGraph, node: NodeOf[Reduction]) -> TensorVariable | None:
     """sum(sum(x, a), b) -> sum(x, a and b), and so for every kind of reduction, the inner one being used only here."""
     op = node.op
@@ -117,7 +117,7 @@ def reduction_of_reduction(fgraph: FunctionGraph, node: NodeOf[Reduction]) -> Te
     return Reduction(op.kind, axes, op.dtype, op.acc_dtype)(x)
 
 
-@RULES.rule(EARLY_AND_LATE, Reduction, ArgReduction, tags=BOTH)
+@RULES.rule(EARLY_AND_LATE, Reduction, ArgReduction, tags=BOTH, below=(DimShuffle,))
 def reduction_of_dimshuffle(node: NodeOf[Reduction | ArgReduction]) -> TensorVariable | None:
     """sum(dimshuffle(x), axes) -> dimshuffle(sum(x, axes))."""
     inner = made_by(node.inputs[0], DimShuffle)
@@ -141,7 +141,7 @@ def reduction_of_dimshuffle(node: NodeOf[Reduction | ArgReduction]) -> TensorVar
     return if_fits(node, dimshuffle(result, *(left.index(d) if isinstance(d, int) else NEW for d in kept)))
 
 
-@RULES.rule(EARLY_AND_LATE, Reduction, ArgReduction, tags=(*BOTH, "local_sum_prod_all_to_none"))
+@RULES.rule(EARLY_AND_LATE, Reduction, ArgReduction, tags=(*BOTH, "local_sum_prod_all_to_none"), below=(Reshape,))
 def reduction_of_reshape(node: NodeOf[Reduction | ArgReduction]) -> TensorVariable | None:
     """sum(reshape(x, lengths)) -> sum(x), over all axes."""
     inner = made_by(node.inputs[0], Reshape)
@@ -161,6 +161,7 @@ def reduction_of_reshape(node: NodeOf[Reduction | ArgReduction]) -> TensorVariab
     tags=(*BOTH, "local_reduce_join", "local_sum_make_vector"),
     needs_graph=True,
     differs="where the sum or product of some parts leaves the range, and in the sign of a zero",
+    below=(Join,),
 )
 def reduction_of_join(fgraph: FunctionGraph, node: NodeOf[Reduction]) -> TensorVariable | None:
     """sum(join(x, y)) -> sum(x) + sum(y), or the join of the sums along other axes; the join being used only here."""
@@ -190,7 +191,7 @@ def reduction_of_join(fgraph: FunctionGraph, node: NodeOf[Reduction]) -> TensorV
 # Reductions of what is broadcast
 
 
-@RULES.rule(EARLY_AND_LATE, Reduction, tags=(*BOTH, "local_careduce_of_alloc"), needs_graph=True)
+@RULES.rule(EARLY_AND_LATE, Reduction, tags=(*BOTH, "local_careduce_of_alloc"), needs_graph=True, below=(Alloc,))
 def reduction_of_alloc(fgraph: FunctionGraph, node: NodeOf[Reduction]) -> TensorVariable | None:
     """sum(alloc(x, n)) -> n * x; prod -> x ** n; max, min, all, any -> x, for lengths n, certain not to be 0."""
     inner = made_by(node.inputs[0], Alloc)
@@ -258,6 +259,7 @@ _WIDEST = {"b": "uint64", "u": "uint64", "i": "int64", "f": "float64", "c": "com
     Reduction,
     tags=(*BOTH, "local_sum_of_neg_to_neg_of_sum"),
     differs="in the sign of a zero",
+    below=(neg, logical_not, invert),
 )
 def reduction_of_negative(node: NodeOf[Reduction]) -> TensorVariable | None:
     """sum(-x) -> -sum(x); all(not x) -> not any(x)."""
@@ -282,6 +284,7 @@ def reduction_of_negative(node: NodeOf[Reduction]) -> TensorVariable | None:
     ArgReduction,
     tags=(*BOTH, "local_max_to_min"),
     differs="in the sign of a zero",
+    below=(neg,),
 )
 def extremum_of_negative(node: NodeOf[Reduction | ArgReduction]) -> TensorVariable | None:
     """max(-x) -> -min(x); argmax(-x) -> argmin(x); for floats: the smallest integer is its own negative."""
@@ -305,6 +308,7 @@ def extremum_of_negative(node: NodeOf[Reduction | ArgReduction]) -> TensorVariab
     tags=(*BOTH, "local_sum_prod_of_mul_or_div"),
     needs_graph=True,
     differs="where c * x overflows, and in the sign of a zero",
+    below=(Elemwise,),
 )
 def sum_of_scaled(fgraph: FunctionGraph, node: NodeOf[Reduction]) -> TensorVariable | None:
     """sum(c * x) -> c * sum(x); sum(x / c) -> sum(x) / c, for c that the axes broadcast: finite constants, integers.

@@ -79,21 +79,21 @@ def exp_over_sum_of_exp(node: NodeOf[Elemwise]) -> TensorVariable | None:
     return cast_like(node.outputs[0], Softmax(summed[1])(x))
 
 
-@RULES.rule(Phase.STABILIZE, log, tags=EVERY_MODE, differs=STABLE)
+@RULES.rule(Phase.STABILIZE, log, tags=EVERY_MODE, differs=STABLE, below=(Softmax,))
 def log_of_softmax(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """log(softmax(x)) -> log_softmax(x)."""
     inner = made_by(node.inputs[0], Softmax)
     return None if inner is None else LogSoftmax(inner.op.axes)(inner.inputs[0])
 
 
-@RULES.rule(Phase.STABILIZE, exp, tags=EVERY_MODE, differs=STABLE)
+@RULES.rule(Phase.STABILIZE, exp, tags=EVERY_MODE, differs=STABLE, below=(LogSoftmax,))
 def exp_of_log_softmax(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """exp(log_softmax(x)) -> softmax(x)."""
     inner = made_by(node.inputs[0], LogSoftmax)
     return None if inner is None else Softmax(inner.op.axes)(inner.inputs[0])
 
 
-@RULES.rule(Phase.STABILIZE, sub, tags=EVERY_MODE, depth=3, differs=STABLE)
+@RULES.rule(Phase.STABILIZE, sub, tags=EVERY_MODE, depth=3, differs=STABLE, needs=(LogSumExp,))
 def argument_minus_logsumexp(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """(x - logsumexp(x, axes, keepdims)) -> log_softmax(x, axes)."""
     x = node.inputs[0]
@@ -164,7 +164,7 @@ def _is_positive(var: TensorVariable) -> bool:
     return function is not None and kind_of(var) == "f" and is_image_positive(function)
 
 
-@RULES.rule(Phase.STABILIZE, mul, tags=EVERY_MODE, depth=5, differs=STABLE)
+@RULES.rule(Phase.STABILIZE, mul, tags=EVERY_MODE, depth=5, differs=STABLE, needs=(IncSubtensor, AdvancedIncSubtensor))
 def exponential_times_scattered_quotient(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """exp(x) * (c / exp(x)[i] put into zeros at i) -> c put into zeros at i, anywhere in a product; so for sigmoid."""
     operands, parity = operands_of(node.outputs[0], PRODUCT_SIGNS, MOST_FACTORS)
@@ -179,7 +179,7 @@ def exponential_times_scattered_quotient(node: NodeOf[Elemwise]) -> TensorVariab
     return None
 
 
-@RULES.rule(Phase.STABILIZE, true_div, tags=EVERY_MODE, needs_graph=True, depth=2, differs=STABLE)
+@RULES.rule(Phase.STABILIZE, true_div, tags=EVERY_MODE, needs_graph=True, depth=2, differs=STABLE, below=(Softmax,))
 def softmax_over_itself(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
     """softmax(x) / softmax(x) -> 1: what the gradient of a sum of logarithms of it leaves."""
     above, below = node.inputs
@@ -188,7 +188,9 @@ def softmax_over_itself(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> Tensor
     return alloc_like(fgraph, node, constant(1, dtype=node.outputs[0].dtype))
 
 
-@RULES.rule(Phase.STABILIZE, mul, tags=(*EVERY_MODE, "symbolic_op_recognition"), depth=5, differs=STABLE)
+@RULES.rule(
+    Phase.STABILIZE, mul, tags=(*EVERY_MODE, "symbolic_op_recognition"), depth=5, differs=STABLE, below=(Softmax,)
+)
 def softmax_times_quotient(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """softmax(x) * (c / softmax(x)) -> c, and so where c / softmax(x)[i] is put into zeros at i."""
     for s, other in _softmax_and_other(node):
@@ -198,7 +200,9 @@ def softmax_times_quotient(node: NodeOf[Elemwise]) -> TensorVariable | None:
     return None
 
 
-@RULES.rule(Phase.STABILIZE, mul, tags=(*EVERY_MODE, "symbolic_op_recognition"), depth=5, differs=STABLE)
+@RULES.rule(
+    Phase.STABILIZE, mul, tags=(*EVERY_MODE, "symbolic_op_recognition"), depth=5, differs=STABLE, below=(Softmax,)
+)
 def softmax_times_difference(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """softmax(x) * (c / softmax(x) - d) -> c - softmax(x) * d: the gradient of the logarithm of softmax."""
     for s, other in _softmax_and_other(node):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.graph import Constant, Op
+from treadle.rewrite import OpPattern
 from treadle.tensor.elementwise.cast import CASTS
 from treadle.tensor.elementwise.elemwise import Elemwise
 from treadle.tensor.elementwise.scalar_op import SCALAR_OPS, ScalarOp
@@ -89,6 +90,11 @@ def applies(node: Apply | None, *functions: Elemwise) -> TypeGuard[NodeOf[Elemwi
     """Whether a node applies one of some elementwise functions: for laws about just these functions."""
     function = function_of(node)
     return function is not None and any(f.scalar_op is function for f in functions)
+
+
+def with_trait(**traits: object) -> OpPattern:
+    """Return the ops that apply an elementwise function with traits, as rules name ops."""
+    return OpPattern(Elemwise, scalar_op=OpPattern(ScalarOp, traits))
 
 
 def argument_of(function: Elemwise, var: TensorVariable) -> TensorVariable | None:

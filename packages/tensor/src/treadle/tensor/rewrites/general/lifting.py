@@ -66,6 +66,7 @@ def index_below(
     EARLY_AND_LATE,
     Subtensor,
     tags=(*BOTH, "local_subtensor_of_transpose", "local_subtensor_of_expand_dims", "local_subtensor_of_squeeze"),
+    below=(DimShuffle,),
 )
 def subtensor_of_dimshuffle(node: NodeOf[Subtensor]) -> TensorVariable | None:
     """dimshuffle(x)[i] -> dimshuffle(x[i rearranged])."""
@@ -90,7 +91,7 @@ def subtensor_of_dimshuffle(node: NodeOf[Subtensor]) -> TensorVariable | None:
     return if_fits(node, dimshuffle(part, *(d if isinstance(d, str) else kept.index(d) for d in order)))
 
 
-@RULES.rule(EARLY_AND_LATE, Subtensor, tags=(*BOTH, "local_subtensor_of_alloc"), needs_graph=True)
+@RULES.rule(EARLY_AND_LATE, Subtensor, tags=(*BOTH, "local_subtensor_of_alloc"), needs_graph=True, below=(Alloc,))
 def subtensor_of_alloc(fgraph: FunctionGraph, node: NodeOf[Subtensor]) -> TensorVariable | None:
     """alloc(x, lengths)[i] -> alloc(x[i], lengths left)."""
     inner = made_by(node.inputs[0], Alloc)
@@ -123,7 +124,11 @@ def _is_within(item: Item, x: TensorVariable, d: int) -> bool:
 
 
 @RULES.rule(
-    EARLY_AND_LATE, Subtensor, tags=(*BOTH, "local_subtensor_of_join", "local_subtensor_make_vector"), needs_graph=True
+    EARLY_AND_LATE,
+    Subtensor,
+    tags=(*BOTH, "local_subtensor_of_join", "local_subtensor_make_vector"),
+    needs_graph=True,
+    below=(Join,),
 )
 def subtensor_of_join(fgraph: FunctionGraph, node: NodeOf[Subtensor]) -> TensorVariable | None:
     """join(a, b, …)[i] -> the part that it comes from."""
@@ -208,7 +213,7 @@ def _known_parts(
     return chosen, Stretch(positions[0] - before, None if stop < 0 else stop, positions.step)
 
 
-@RULES.rule(EARLY_AND_LATE, Subtensor, tags=BOTH, needs_graph=True)
+@RULES.rule(EARLY_AND_LATE, Subtensor, tags=BOTH, needs_graph=True, below=(Reshape,))
 def subtensor_of_reshape(fgraph: FunctionGraph, node: NodeOf[Subtensor]) -> TensorVariable | None:
     """reshape(x, (n, …))[i] -> reshape(x[i], …), where reshape keeps the leading dimensions that i is about."""
     inner = made_by(node.inputs[0], Reshape)

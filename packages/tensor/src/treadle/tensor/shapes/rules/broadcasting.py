@@ -34,7 +34,7 @@ def useless_alloc(fgraph: FunctionGraph, node: NodeOf[Alloc]) -> TensorVariable 
     return x if out.type.is_super(x.type) else None
 
 
-@RULES.rule(EARLY_AND_LATE, Alloc, tags=(*BOTH, "local_merge_alloc"), needs_graph=True)
+@RULES.rule(EARLY_AND_LATE, Alloc, tags=(*BOTH, "local_merge_alloc"), needs_graph=True, below=(Alloc,))
 def alloc_of_alloc(fgraph: FunctionGraph, node: NodeOf[Alloc]) -> TensorVariable | None:
     """alloc(alloc(x, a), b) -> alloc(x, b), where each length of a is 1 or b's for certain."""
     inner = made_by(node.inputs[0], Alloc)
@@ -47,7 +47,9 @@ def alloc_of_alloc(fgraph: FunctionGraph, node: NodeOf[Alloc]) -> TensorVariable
     return if_fits(node, Alloc()(inner.inputs[0], *node.inputs[1:]))
 
 
-@RULES.rule(EARLY_AND_LATE, Alloc, tags=(*BOTH, "local_alloc_dimshuffle", "local_alloc_sink_dimshuffle"))
+@RULES.rule(
+    EARLY_AND_LATE, Alloc, tags=(*BOTH, "local_alloc_dimshuffle", "local_alloc_sink_dimshuffle"), below=(DimShuffle,)
+)
 def alloc_of_dimshuffle(node: NodeOf[Alloc]) -> TensorVariable | None:
     """alloc(dimshuffle(x, 'x', 0), lengths) -> alloc(x, lengths): dimensions in front come by themselves."""
     inner = made_by(node.inputs[0], DimShuffle)
@@ -90,7 +92,13 @@ def _unspread(x: TensorVariable) -> TensorVariable | None:
     return node.inputs[1] if applies(node, second) else None
 
 
-@RULES.rule(EARLY_AND_LATE, Elemwise, tags=(*BOTH, "local_elemwise_alloc", "local_alloc_unary"), needs_graph=True)
+@RULES.rule(
+    EARLY_AND_LATE,
+    Elemwise,
+    tags=(*BOTH, "local_elemwise_alloc", "local_alloc_unary"),
+    needs_graph=True,
+    below=(Alloc, second),
+)
 def operand_broadcast_in_vain(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
     """f(alloc(x, shape), y) -> f(x, y), where the shape is the same for certain; alloc(f(x, y), shape) for numbers."""
     values = [_unspread(x) for x in node.inputs]

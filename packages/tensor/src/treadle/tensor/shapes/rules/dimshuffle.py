@@ -31,7 +31,7 @@ def useless_dimshuffle(node: NodeOf[DimShuffle]) -> TensorVariable | None:
     return if_fits(node, node.inputs[0])
 
 
-@RULES.rule(EARLY_AND_LATE, DimShuffle, tags=(*BOTH, "local_dimshuffle_lift"))
+@RULES.rule(EARLY_AND_LATE, DimShuffle, tags=(*BOTH, "local_dimshuffle_lift"), below=(DimShuffle,))
 def dimshuffle_of_dimshuffle(node: NodeOf[DimShuffle]) -> TensorVariable | None:
     """dimshuffle(dimshuffle(x, a), b) -> dimshuffle(x, a then b)."""
     inner = made_by(node.inputs[0], DimShuffle)
@@ -41,7 +41,9 @@ def dimshuffle_of_dimshuffle(node: NodeOf[DimShuffle]) -> TensorVariable | None:
     return dimshuffle(inner.inputs[0], *(first[d] if isinstance(d, int) else NEW for d in node.op.order))
 
 
-@RULES.rule(EARLY_AND_LATE, DimShuffle, tags=(*BOTH, "local_dimshuffle_alloc", "local_alloc_sink_dimshuffle"))
+@RULES.rule(
+    EARLY_AND_LATE, DimShuffle, tags=(*BOTH, "local_dimshuffle_alloc", "local_alloc_sink_dimshuffle"), below=(Alloc,)
+)
 def dimshuffle_of_alloc(node: NodeOf[DimShuffle]) -> TensorVariable | None:
     """dimshuffle(alloc(x, lengths)) -> alloc(dimshuffle(x), lengths rearranged)."""
     inner = made_by(node.inputs[0], Alloc)

@@ -70,7 +70,7 @@ def shape_from_inputs(fgraph: FunctionGraph, node: NodeOf[Shape]) -> TensorVaria
 # Reshape
 
 
-@RULES.rule(EARLY_AND_LATE, Reshape, tags=(*BOTH, "local_reshape_chain", "shape_unsafe"))
+@RULES.rule(EARLY_AND_LATE, Reshape, tags=(*BOTH, "local_reshape_chain", "shape_unsafe"), below=(Reshape,))
 def reshape_of_reshape(node: NodeOf[Reshape]) -> TensorVariable | None:
     """reshape(reshape(x, a), b) -> reshape(x, b)."""
     inner = made_by(node.inputs[0], Reshape)
@@ -117,6 +117,7 @@ def _long(lengths: Sequence[Length]) -> list[Length]:
     EARLY_AND_LATE,
     Reshape,
     tags=(*BOTH, "local_useless_expand_dims_in_reshape", "local_reshape_dimshuffle"),
+    below=(DimShuffle,),
 )
 def reshape_of_dimshuffle(node: NodeOf[Reshape]) -> TensorVariable | None:
     """reshape(dimshuffle(x), lengths) -> reshape(x, lengths), where no two dimensions change places."""
@@ -126,7 +127,7 @@ def reshape_of_dimshuffle(node: NodeOf[Reshape]) -> TensorVariable | None:
     return if_fits(node, node.op(inner.inputs[0], *node.inputs[1:]))
 
 
-@RULES.rule(EARLY_AND_LATE, Reshape, tags=(*BOTH, "local_useless_reshape"), needs_graph=True)
+@RULES.rule(EARLY_AND_LATE, Reshape, tags=(*BOTH, "local_useless_reshape"), needs_graph=True, below=(Alloc,))
 def reshape_of_alloc(fgraph: FunctionGraph, node: NodeOf[Reshape]) -> TensorVariable | None:
     """reshape(alloc(number, a), b) -> alloc(number, b), where both certainly have as many elements."""
     inner = made_by(node.inputs[0], Alloc)

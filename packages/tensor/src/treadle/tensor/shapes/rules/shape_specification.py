@@ -41,7 +41,12 @@ def useless_specification(fgraph: FunctionGraph, node: NodeOf[SpecifyShape]) -> 
     return x if known else None
 
 
-@RULES.rule(EARLY_AND_LATE, SpecifyShape, tags=(*BOTH, "local_merge_consecutive_specify_shape", "useless"))
+@RULES.rule(
+    EARLY_AND_LATE,
+    SpecifyShape,
+    tags=(*BOTH, "local_merge_consecutive_specify_shape", "useless"),
+    below=(SpecifyShape,),
+)
 def specification_of_specification(node: NodeOf[SpecifyShape]) -> TensorVariable | None:
     """specify_shape(specify_shape(x, 1st length), 2nd length) -> specify_shape(x, both)."""
     inner = made_by(node.inputs[0], SpecifyShape)

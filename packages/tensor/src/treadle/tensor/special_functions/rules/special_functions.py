@@ -26,7 +26,12 @@ from treadle.tensor.rewrites.analysis.patterns import (
     is_commutative,
     is_real,
 )
-from treadle.tensor.rewrites.analysis.predicates import applies, argument_of, constant_value, kind_of
+from treadle.tensor.rewrites.analysis.predicates import (
+    applies,
+    argument_of,
+    constant_value,
+    kind_of,
+)
 from treadle.tensor.rewrites.analysis.replacements import cast_like
 from treadle.tensor.special_functions.bessel_functions import (
     i0,
@@ -166,7 +171,7 @@ _RATIOS: dict[Elemwise, tuple[float, Callable[[TensorVariable], TensorVariable]]
 }
 
 
-@RULES.rule(Phase.STABILIZE, mul, true_div, tags=EVERY_MODE, differs=STABLE)
+@RULES.rule(Phase.STABILIZE, mul, true_div, tags=EVERY_MODE, differs=STABLE, needs=tuple(_RATIOS))
 def density_over_tail(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """exp(-u^2) / erfc(u) -> 1 / erfcx(u), and exp(-u^2 / 2) / ndtr(u) likewise, among factors of one product."""
     out = node.outputs[0]

@@ -1,0 +1,233 @@
+"""Which rules are worth trying on a node: by its op, by what computes its inputs, and by the ops that the graph has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from treadle.graph import Op
+from treadle.rewrite.engine.tracked import OpClass, class_of, class_tracked, path_of
+from treadle.rewrite.pattern import Law
+from treadle.rewrite.rules import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from treadle.graph import Variable
+    from treadle.rewrite.engine.interface import NodeRewriter
+    from treadle.rewrite.engine.report import RuleCost
+    from treadle.rewrite.engine.tracked import Tracked
+
+# A rewriter of unknown depth is tried again as if it looked this deep, and in sweeps as well.
+USUAL_DEPTH = 2
+_NONE: frozenset[int] = frozenset()
+
+
+class Slot(NamedTuple):
+    """A rule with its cost record of this run.
+
+    `at` is its number in the index, `number` the one that an input must hold, where a law says so.
+    """
+
+    rule: NodeRewriter
+    name: str
+    apply: Callable[..., object]
+    needs_graph: bool
+    cost: RuleCost
+    at: int
+    number: complex | None
+
+
+class Test(NamedTuple):
+    """What some ops of a class meet that a rule names."""
+
+    of: type
+    holds: Callable[[Op], object]
+    rule: int
+
+
+class OpIndex:
+    """Numbers of rules, by op: of those that name the op itself, a class of it, or what it meets.
+
+    Parameters
+    ----------
+    named
+        What each rule names, by its number.
+    always
+        Rules that look at every op.
+    """
+
+    __slots__ = ("_always", "_by_class", "_by_op", "_by_path", "_cached", "_tests")
+
+    def __init__(self, named: Mapping[int, Iterable[Tracked]], always: Iterable[int] = ()) -> None:
+        self._by_op: dict[Op, list[int]] = {}
+        self._by_class: dict[type, list[int]] = {}
+        self._by_path: dict[str, list[int]] = {}
+        self._tests: list[Test] = []
+        self._always = frozenset(always)
+        for i, items in named.items():
+            for item in items:
+                if isinstance(item, Op):
+                    self._by_op.setdefault(item, []).append(i)
+                elif isinstance(item, type) and class_of(item) is item:
+                    self._by_class.setdefault(item, []).append(i)
+                elif isinstance(item, OpClass):
+                    self._by_path.setdefault(item.path, []).append(i)
+                else:
+                    self._tests.append(_test_of(item, i))
+        self._cached: dict[type, tuple[frozenset[int], tuple[Test, ...], bool]] = {}
+
+    def __getitem__(self, op: Op) -> frozenset[int]:
+        """Return the numbers of the rules for an op."""
+        by_class, tests, _ = self._of_class(type(op))
+        if not tests and op not in self._by_op:
+            return by_class
+        meeting = (test.rule for test in tests if test.holds(op))
+        return by_class.union(self._by_op.get(op, ()), meeting)
+
+    def looks_at_single(self, kind: type[Op]) -> bool:
+        """Whether rules look at some ops of a class and not at all of them."""
+        return self._of_class(kind)[2]
+
+    def _of_class(self, kind: type[Op]) -> tuple[frozenset[int], tuple[Test, ...], bool]:
+        """Return the rules for all ops of a class, what tells those for some of them, and whether there are any."""
+        known = self._cached.get(kind)
+        if known is None:
+            numbers = set(self._always)
+            for base in kind.__mro__:
+                numbers.update(self._by_class.get(base, ()))
+                if self._by_path:
+                    numbers.update(self._by_path.get(path_of(base), ()))
+            tests = tuple(test for test in self._tests if issubclass(kind, test.of))
+            is_single = bool(tests) or any(type(op) is kind for op in self._by_op)
+            known = self._cached[kind] = (frozenset(numbers), tests, is_single)
+        return known
+
+
+class RuleIndex:
+    """Rules by what they look at. It is made once for a rewriter and used by all its runs.
+
+    Attributes
+    ----------
+    rules
+        The rules.
+    tracked
+        Rules by the op of the node that they are tried on.
+    below
+        Rules by an op that computes one of the node's inputs, where a rule says that there must be one.
+    conditional
+        The rules of `below`.
+    needed
+        Rules by an op that the graph must have, where a rule says that there must be one.
+    waiting
+        The rules of `needed`.
+    depth
+        How many levels of nodes the rule that looks deepest looks at.
+    loose
+        The rules of unknown depth.
+    """
+
+    __slots__ = (
+        "_depths",
+        "below",
+        "conditional",
+        "depth",
+        "loose",
+        "needed",
+        "numbers",
+        "rules",
+        "tracked",
+        "waiting",
+    )
+
+    def __init__(self, rules: Sequence[NodeRewriter]) -> None:
+        self.rules = tuple(rules)
+        named = {i: rule.tracks() for i, rule in enumerate(self.rules)}
+        always = [i for i, tracked in named.items() if tracked is None]
+        self.tracked = OpIndex({i: tracked for i, tracked in named.items() if tracked is not None}, always)
+        below = {i: items for i, rule in enumerate(self.rules) if (items := below_of(rule))}
+        self.below = OpIndex(below)
+        self.conditional = frozenset(below)
+        needed = {
+            i: (rule.needs if isinstance(rule, Rule) else ()) or below.get(i) for i, rule in enumerate(self.rules)
+        }
+        self.needed = OpIndex({i: items for i, items in needed.items() if items})
+        self.waiting = frozenset(i for i, items in needed.items() if items)
+        self._depths = tuple(map(depth_of, self.rules))
+        self.depth = max(self._depths, default=0)
+        self.loose = frozenset(i for i, rule in enumerate(self.rules) if rule.depth is None)
+
+    def reach(self, numbers: Iterable[int]) -> int:
+        """Return how many levels of nodes some rules look at."""
+        return max([self._depths[i] for i in numbers], default=0)
+
+    def slot(self, i: int, cost_of: Callable[[str], RuleCost]) -> Slot:
+        """Return a rule with its cost record of a run."""
+        rule = self.rules[i]
+        if not isinstance(rule, Rule):
+            return Slot(rule, str(rule), rule.transform, True, cost_of(str(rule)), i, None)
+        law = rule.apply
+        number = law.number if isinstance(law, Law) and i not in self.conditional else None
+        return Slot(rule, rule.name, law, rule.needs_graph, cost_of(rule.name), i, number)
+
+
+def _test_of(item: type | Callable[[Op], object], rule: int) -> Test:
+    """Return what tells the ops that a class stands for, or that meet a predicate."""
+    if isinstance(item, type):
+        return Test(class_of(item), lambda op: isinstance(op, item), rule)
+    return Test(class_tracked(item), item, rule)
+
+
+def below_of(rule: NodeRewriter) -> Sequence[Tracked]:
+    """Return the ops one of which must compute one of the node's inputs for a rule to apply; none if it may be any."""
+    if not isinstance(rule, Rule):
+        return ()
+    return rule.below or (rule.apply.below if isinstance(rule.apply, Law) else ())
+
+
+def depth_of(rule: NodeRewriter) -> int:
+    """Return how many levels of nodes a rule is assumed to look at."""
+    return USUAL_DEPTH if rule.depth is None else rule.depth
+
+
+class Plan:
+    """The rules for one op in one run.
+
+    Attributes
+    ----------
+    reach
+        How many levels of nodes they look at, those that wait for an op included.
+    loose
+        Whether one of them is of unknown depth.
+    every
+        The rules that the graph has the ops for.
+    always
+        The same, if the inputs of the node do not decide which are worth trying.
+    value_of, numbers
+        What tells which number an input holds, and the rules that want one, by the number.
+    """
+
+    __slots__ = ("_cached", "_wanting", "always", "every", "loose", "numbers", "reach", "value_of")
+
+    def __init__(self, slots: tuple[Slot, ...], conditional: frozenset[int], reach: int, loose: bool) -> None:
+        self.reach, self.loose = reach, loose
+        self.value_of: Callable[[Variable], complex | None] | None = None
+        numbers: dict[complex, set[int]] = {}
+        for slot in slots:
+            if slot.number is not None and isinstance(slot.apply, Law):
+                self.value_of = self.value_of or slot.apply.value_of
+                if slot.apply.value_of is self.value_of:
+                    numbers.setdefault(slot.number, set()).add(slot.at)
+        self.numbers = {number: frozenset(wanting) for number, wanting in numbers.items()}
+        self._wanting = conditional.union(*numbers.values())
+        self.always = slots if self._wanting.isdisjoint(slot.at for slot in slots) else None
+        self.every = slots
+        self._cached: dict[object, tuple[Slot, ...]] = {}
+
+    def slots(self, met: object, sets: Iterable[frozenset[int]]) -> tuple[Slot, ...]:
+        """Return the rules to try, where `sets` are the rules that the inputs meet, and `met` is a key for these."""
+        slots = self._cached.get(met)
+        if slots is None:
+            meeting = _NONE.union(*sets)
+            slots = tuple(slot for slot in self.every if slot.at not in self._wanting or slot.at in meeting)
+            self._cached[met] = slots
+        return slots
