@@ -15,7 +15,7 @@ from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.elementwise.arithmetic import add as plus
 from treadle.tensor.elementwise.arithmetic import mul, neg, sub, true_div
 from treadle.tensor.elementwise.cast import cast
-from treadle.tensor.elementwise.exponential import exp, reciprocal, sigmoid, sqr
+from treadle.tensor.elementwise.exponential import exp, power, reciprocal, sigmoid, sqr
 from treadle.tensor.elementwise.rules.algebra import PRODUCT_SIGNS, SUM_SIGNS, base_and_exponent
 from treadle.tensor.elementwise.rules.exponential import STABLE
 from treadle.tensor.rewrites.analysis.patterns import EVERY_MODE
@@ -40,6 +40,7 @@ RULES = RuleSet("logistic", features=(SymbolicShapes,))
 MOST_FACTORS = 12
 MOST_TERMS = 6
 MOST_EXPONENT = 4
+_FORMS = {sigmoid.scalar_op: "sigmoid", exp.scalar_op: "exp"}
 
 
 class Operand(NamedTuple):
@@ -51,25 +52,28 @@ class Operand(NamedTuple):
 
 def operands_of(root: TensorVariable, signs: Signs, most: int) -> tuple[list[Operand], int]:
     """Return the operands of a product or sum that a variable is, from left to right, and the parity of its signs."""
-    kind = root.type
+    dtype = root.type.dtype
     parity = 0
     operands: list[Operand] = []
     pending = [Operand(root, 1)]
     while pending:
         item = pending.pop()
-        node = item.var.owner
-        each = signs.get(function_of(node))
+        var, sign = item
+        node = var.owner
+        function = function_of(node)
+        each = None if function is None else signs.get(function)
         if (
             each is None
             or node is None
-            or getattr(item.var, "dtype", "") != kind.dtype
+            or getattr(var.type, "dtype", "") != dtype
             or len(operands) + len(pending) >= most
         ):
             operands.append(item)
             continue
-        if signs is PRODUCT_SIGNS and applies(node, neg):
+        if function is neg.scalar_op and signs is PRODUCT_SIGNS:
             parity ^= 1
-        pending.extend(Operand(x, item.sign * s) for x, s in zip(node.inputs[::-1], each[::-1], strict=True))
+        for x, own in zip(node.inputs[::-1], each[::-1], strict=True):
+            pending.append(Operand(x, sign * own))
     return operands, parity
 
 
@@ -120,19 +124,27 @@ def _scale(var: TensorVariable) -> tuple[Key, int]:
 
 def _factor(var: TensorVariable) -> tuple[TensorVariable, str, float] | None:
     """Return argument, form and power of a logistic factor: of sigmoid, exp or 1 + exp."""
+    # Most operands are no factors: each is asked for its function once.
     node = var.owner
-    base, exponent = base_and_exponent(var)
-    if base is not var:
-        inner = _factor(base) if float(exponent).is_integer() and 1 < exponent <= MOST_EXPONENT else None
-        return None if inner is None else (inner[0], inner[1], exponent * inner[2])
-    if applies(node, sigmoid, exp):
-        return node.inputs[0], "exp" if applies(node, exp) else "sigmoid", 1
-    if applies(node, plus):
+    function = function_of(node)
+    if node is None or function is None:
+        return None
+    form = _FORMS.get(function)
+    if form is not None:
+        return node.inputs[0], form, 1
+    if function is plus.scalar_op:
         for one, other in (node.inputs, node.inputs[::-1]):
             argument = argument_of(exp, other) if constant_value(one) == 1 else None
             if argument is not None:
                 return argument, "one_plus_exp", 1
-    return None
+        return None
+    if function is not power.scalar_op and function.exponent is None:
+        return None
+    base, exponent = base_and_exponent(var)
+    if base is var or not (float(exponent).is_integer() and 1 < exponent <= MOST_EXPONENT):
+        return None
+    inner = _factor(base)
+    return None if inner is None else (inner[0], inner[1], exponent * inner[2])
 
 
 def _arguments(operands: Sequence[Operand], dtype: str) -> tuple[dict[Key, Argument], list[int]]:
