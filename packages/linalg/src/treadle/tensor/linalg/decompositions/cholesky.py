@@ -253,10 +253,15 @@ class CholeskySolve(MatrixOp):
         """
         factor, b = tensors(inputs)
         x, by_b = tensors(outputs)[0], self(factor, cotangents[0])
-        # Minus the gradient by A, plus its conjugate transpose.
-        outer = matmul(by_b, adjoint(x))
-        both = add(outer, adjoint(outer))
-        by_factor = tril(matmul(both, tril(factor))) if self.lower else triu(matmul(triu(factor), both))
+        low = tril(factor) if self.lower else adjoint(triu(factor))
+        # Minus the gradient by A, plus its conjugate transpose, times L.
+        if b.type.shape[-1] == 1:
+            # Products with vectors, in place of one of two matrices.
+            product = add(mul(by_b, matmul(adjoint(x), low)), mul(x, matmul(adjoint(by_b), low)))
+        else:
+            outer = matmul(by_b, adjoint(x))
+            product = matmul(add(outer, adjoint(outer)), low)
+        by_factor = tril(product) if self.lower else triu(adjoint(product))
         return [stacked_term(neg(by_factor), factor), stacked_term(by_b, b)]
 
 

@@ -2,6 +2,7 @@
 
 from treadle.tensor.linalg.lower.jax import (
     cholesky,
+    determinants,
     eigenvalues,
     linear_systems,
     lu,
@@ -13,6 +14,6 @@ from treadle.tensor.linalg.lower.jax import (
 )
 
 __all__ = [
-    "cholesky", "eigenvalues", "linear_systems", "lu", "matrix_equations",
-    "qr", "schur", "svd", "triangular",
+    "cholesky", "determinants", "eigenvalues", "linear_systems", "lu",
+    "matrix_equations", "qr", "schur", "svd", "triangular",
 ]  # fmt: skip

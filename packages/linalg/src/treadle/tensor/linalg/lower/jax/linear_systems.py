@@ -11,11 +11,15 @@ from treadle.tensor import TensorNode
 from treadle.tensor.linalg.linear_systems import Solve
 from treadle.tensor.linalg.lower.jax.lu_factors import is_singular, lu_solved
 from treadle.tensor.linalg.lower.jax.matrices import broadcast_batches, not_finite, settled
+from treadle.tensor.linalg.lower.jax.small_matrices import factored, is_small
 
 
 @JAX.register(Solve)
 def solve(op: Solve, node: TensorNode) -> Lowered:
-    """Lower to LU or Cholesky factors and triangular solves; JAX has no factors of symmetric indefinite matrices."""
+    """Lower to LU or Cholesky factors and triangular solves.
+
+    JAX has no factors of symmetric indefinite matrices. LU factors of small ones are written out.
+    """
 
     def run(a: jax.Array, b: jax.Array) -> Results | Checked[Results]:
         half = a if op.assume_a == "gen" else jnp.tril(a) if op.lower else jnp.triu(a)
@@ -25,6 +29,9 @@ def solve(op: Solve, node: TensorNode) -> Lowered:
             left, right = broadcast_batches(factor, b)
             x = lax.linalg.triangular_solve(left, right, left_side=True, lower=True)
             x = lax.linalg.triangular_solve(left, x, left_side=True, lower=True, transpose_a=True, conjugate_a=True)
+        elif is_small(half):
+            small = factored(_whole(op, half))
+            failed, x = small.is_singular, small.solved(b)
         else:
             factor, _, permutation = lax.linalg.lu(_whole(op, half))
             failed = is_singular(factor)
