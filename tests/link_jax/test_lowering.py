@@ -10,6 +10,7 @@ import pytest
 
 import treadle.tensor as tt
 from tests.link_jax.programs import assert_like_vm, link
+from treadle.compile import function
 from treadle.config import config
 from treadle.graph import DuplicateRegistrationError, FunctionGraph, LoweringError, NodeError, Op
 from treadle.link.jax import BACKEND, JAX, SCALARS, Checked
@@ -168,3 +169,24 @@ def test_a_transposed_matrix_times_a_vector_or_column_is_as_on_the_vm() -> None:
     x, v, column = tt.dmatrix("x"), tt.dvector("v"), tt.matrix("column", shape=(None, 1), dtype="float64")
     values = np.arange(12.0).reshape(4, 3), np.arange(4.0), np.arange(4.0)[:, None]
     assert_like_vm([x, v, column], [x.T @ v, x.T @ column, v @ x, column.T @ x], *values)
+
+
+@pytest.mark.parametrize("width", [(2, 3), (0, 1), ((1, 0), (0, 2))])
+def test_padding_with_a_number_is_one_operation_for_each_dimension(width: Any) -> None:
+    x = tt.dmatrix("x")
+    values = np.arange(6.0).reshape(2, 3)
+    f = function([x], tt.pad(x, width, constant_values=7), mode="JAX")
+    np.testing.assert_array_equal(f(values), function([x], tt.pad(x, width, constant_values=7), mode="VM")(values))
+    assert "concatenate" not in str(f.vm.jaxpr(values))
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+@pytest.mark.parametrize("dtype", ["float64", "float16"])
+def test_softmax_is_that_of_the_formula_beside_infinite_elements(name: str, dtype: str) -> None:
+    rows = [[1, 2, 3], [1, np.inf, 2], [np.inf, np.inf, 0], [-np.inf, 0, 1], [-np.inf] * 3, [np.nan, 1, 2]]
+    x = tt.matrix("x", dtype=dtype)
+    outputs = [getattr(tt, name)(x, axis=axis) for axis in (0, 1, None)]
+    tolerance = 1e-3 if dtype == "float16" else 1e-12
+    values = np.array(rows, dtype)
+    for ours, theirs in zip(*(function([x], outputs, mode=mode)(values) for mode in ("JAX", "VM")), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance)
