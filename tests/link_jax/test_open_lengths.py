@@ -42,6 +42,7 @@ VECTORS: dict[str, Any] = {
     "reshapes": [X.reshape((N, 1)), tt.tile(X, 2), tt.repeat(X, 2), tt.roll(X, 1), tt.pad(X, 1)],
     "broadcasts": [tt.broadcast_to(X, (3, N)), X[None, :] * X[:, None], tt.outer(X, X)],
     "accumulations": [tt.cumsum(X), tt.cumprod(X[::-1])[::-1], tt.logcumsumexp(X)],
+    "diagonals": [tt.diag(X), tt.diag(X, 1), tt.diag(X, -2), tt.grad((tt.diag(X, 1) ** 2).sum(), X)],
     "order": [tt.sort(X), tt.argmax(X), tt.median(X)],
     "gradients": [tt.grad((X**2).mean(), X), tt.grad((X[1:] * X[:-1]).sum(), X), tt.grad(tt.cumsum(X).var(), X)],
     "choices": [tt.ifelse(X.sum() > 0, N, 2 * N), tt.switch(X - X.mean() > 0, X, 0.0)],
@@ -54,6 +55,11 @@ MATRICES: dict[str, Any] = {
     "what is made of lengths": [tt.zeros((ROWS, 2 * COLUMNS)), tt.tril(M), tt.zeros_like(M.T)],
     "reshapes": [M.reshape((ROWS * COLUMNS,)), M.reshape((-1,)), M.flatten(), M.T.reshape((ROWS, COLUMNS))],
     "gradients": [tt.grad(tt.softplus(M @ tt.ones(COLUMNS)).mean(), M), tt.grad(M[1:].mean(), M)],
+    "gradients of diagonals": [
+        tt.grad((tt.diag(M) ** 2).sum(), M),
+        tt.grad((tt.diag(M, -1) ** 2).sum(), M),
+        tt.grad(tt.trace(M @ M.T), M),
+    ],
 }
 
 
