@@ -246,8 +246,31 @@ def test_modules_that_hold_one_are_copied_and_pickled() -> None:
         assert torch.func.grad(other)(value).tolist() == [2.0, 2.0]
 
 
-def test_dtypes_that_there_are_no_numbers_of_are_to_be_converted() -> None:
-    x = tt.fvector("x")
+NARROW = ("bfloat16", "float8_e5m2", "float8_e4m3fn")
+
+
+@pytest.mark.parametrize("narrow", NARROW)
+def test_tensors_of_dtypes_that_numpy_lacks_are_widened_and_their_gradients_narrowed(narrow: str) -> None:
+    values = torch.tensor([1.0, -2.0]).to(getattr(torch, narrow))
+    assert tt.as_tensor(values).dtype == shared(values).dtype == "float32"
+    for kind in ("float64", "float32", "complex64"):
+        x = tt.tensor("x", dtype=kind, shape=(None,))
+        f: Any = function([x], x * 2, mode="PYTORCH")
+        for found in (f(values), f(x=values), f(values.requires_grad_()), f.torch_function(values).detach().numpy()):
+            assert found.dtype == kind
+            np.testing.assert_array_equal(found, [2, -4])
+    x = tt.dvector("x")
+    f = function([x], (x**2).sum(), mode="PYTORCH")
+    (gradient,) = torch.autograd.grad(f.torch_function(values), values)
+    assert gradient.dtype == values.dtype
+    assert gradient.float().tolist() == [2.0, -4.0]
+
+
+def test_tensors_whose_numbers_may_not_fit_are_to_be_converted() -> None:
+    x = tt.tensor("x", dtype="float16", shape=(None,))
     f: Any = function([x], x * 2, mode="PYTORCH")
-    with pytest.raises(NodeTypeError, match=r"tensor of bfloat16, .* Convert it \(x\.to\(torch\.float32\)\)\.$"):
+    with pytest.raises(NodeTypeError, match=r"tensor of bfloat16, .* Convert it \(x\.to\(torch\.float16\)\)\.$"):
         f.torch_function(torch.ones(2, dtype=torch.bfloat16))
+    assert f(torch.ones(2, dtype=torch.bfloat16)).tolist() == [2, 2]
+    with pytest.raises(TypeError, match=r"would lose precision.* astype\('float16'\)"):
+        f(torch.tensor([1e-30], dtype=torch.bfloat16))

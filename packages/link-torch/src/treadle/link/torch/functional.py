@@ -23,7 +23,7 @@ from treadle.graph import (
 )
 from treadle.link.torch.device import DEVICES
 from treadle.link.torch.linker import TorchLinker
-from treadle.link.torch.programs.storage import STORAGE_DTYPES, from_host, to_native
+from treadle.link.torch.programs.storage import STORAGE_DTYPES, from_host, holding, to_native
 from treadle.link.vm import Program
 from treadle.tensor import TensorType, pullback, pushforward
 
@@ -312,7 +312,8 @@ class TorchFunction:
         if value.dtype != dtype:
             source = str(value.dtype).removeprefix("torch.")
             is_known = source in STORAGE_DTYPES  # not bfloat16 and others, which treadle has no numbers of
-            if not is_known or not np.can_cast(source, kind.dtype, "safe"):
+            holder = source if is_known else holding(value.dtype)
+            if holder is None or not np.can_cast(holder, kind.dtype, "safe"):
                 other = f", or build the expressions with {source}" if is_known else ""
                 msg = (
                     f"{self._title}: input {var} is of type {kind}, got a tensor of {source}, which may not fit. "

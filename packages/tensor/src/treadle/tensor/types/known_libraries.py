@@ -263,11 +263,15 @@ def _torch_tensor(what: str, tensor: Any) -> np.ndarray:
         cure = f"has the layout {tensor.layout}. Pass tensor.to_dense()"
     elif tensor.is_quantized:
         cure = "is quantized. Pass tensor.dequantize()"
-    elif str(tensor.dtype) == "torch.bfloat16":
-        cure = "has dtype bfloat16, which NumPy does not have. Pass tensor.float()"
     if cure is not None:
         msg = f"{what}: the tensor {cure}."
         raise TensorTypeError(msg)
+    name = str(tensor.dtype)
+    if name.startswith(("torch.bfloat16", "torch.float8")):
+        # Dtypes that NumPy does not have, whose numbers float32 has.
+        tensor = tensor.float()
+    elif name == "torch.complex32":
+        tensor = tensor.cfloat()
     return np.asarray(tensor.resolve_conj().resolve_neg().numpy())
 
 

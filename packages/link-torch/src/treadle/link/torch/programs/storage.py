@@ -124,6 +124,13 @@ def is_native(dtype: str) -> bool:
     return dtype in STORAGE_DTYPES and dtype not in MASKS and dtype != "uint64"
 
 
+def holding(dtype: torch.dtype) -> str | None:
+    """Return the narrowest dtype that holds the numbers of one that NumPy does not have, as `array_of` takes them."""
+    if dtype == torch.complex32:
+        return "complex64"
+    return "float32" if str(dtype).startswith(("torch.bfloat16", "torch.float8")) else None
+
+
 def from_host(array: np.ndarray, dtype: str) -> torch.Tensor:
     """Return a NumPy array as a stored tensor, which shares the array's memory where it can."""
     if dtype in MASKS:
