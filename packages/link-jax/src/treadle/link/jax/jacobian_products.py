@@ -16,6 +16,8 @@ import jax.numpy as jnp
 from jax.extend.core import Primitive, unmapped_aval
 from jax.interpreters import ad, batching, mlir
 
+from treadle.link.jax.mapped_axes import varying, varying_axes
+
 # JAX names no classes of its types of arrays, nor of what rules take beside arrays: tangents that are zero, operands
 # that are yet to be found. Functions of it that take them have no annotations.
 Kind: TypeAlias = Any
@@ -38,8 +40,17 @@ class Product:
     backward: LinearFunction
 
     def applied(self, fixed: Sequence[jax.Array], moves: Sequence[jax.Array], kinds: Sequence[Kind]) -> Arrays:
-        """Return what the linear function gives, of JAX's types `kinds`; JAX traces it where it needs it."""
-        return tuple(_PRODUCT.bind(*fixed, *moves, product=self, count=len(fixed), kinds=tuple(kinds)))
+        """Return what the linear function gives, of JAX's types `kinds`; JAX traces it where it needs it.
+
+        On devices that `jax.shard_map` maps over, operands that are the same on all are marked as the others are, so
+        that JAX adds up what flows back to them.
+        """
+        operands = [*fixed, *moves]
+        axes = frozenset[str]().union(*map(varying_axes, operands))
+        along: Any = jax.sharding.ManualAxisType(varying=axes)
+        types = tuple(kind.update_manual_axis_type(along) if axes else kind for kind in kinds)
+        marked = [varying(x, axes) for x in operands]
+        return tuple(_PRODUCT.bind(*marked, product=self, count=len(fixed), kinds=types))
 
     def transposed(self, moves: Sequence[Kind], kinds: Sequence[Kind], at: Sequence[int]) -> Product:
         """Return the product with this one's results `at` some places as operands, those at others being zero.
@@ -66,7 +77,7 @@ class Product:
 
 def _computed(*operands: jax.Array, product: Product, count: int, kinds: Sequence[Kind]) -> list[jax.Array]:
     results = product.forward(operands[:count], operands[count:])
-    return [jnp.asarray(x, kind.dtype) for x, kind in zip(results, kinds, strict=True)]
+    return [varying(jnp.asarray(x, kind.dtype), varying_axes(kind)) for x, kind in zip(results, kinds, strict=True)]
 
 
 def _pushed(

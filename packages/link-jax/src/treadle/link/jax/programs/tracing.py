@@ -15,6 +15,7 @@ from jax import lax
 from treadle.config import span
 from treadle.graph import Apply, Constant, Variable, perform_early
 from treadle.link.jax.errors import BranchShapeError
+from treadle.link.jax.mapped_axes import varying, varying_axes
 from treadle.link.jax.open_lengths import as_traced, computed, is_open
 from treadle.link.jax.table import Array, Assumed, Checked, Flag, Function
 from treadle.tensor import tensors
@@ -264,11 +265,13 @@ class Trace:
 
 def _cond(node: Apply, condition: jax.Array, first: BranchFunction, second: BranchFunction) -> tuple[jax.Array, ...]:
     shapes: list[list[tuple[int, ...]]] = []
+    axes: list[list[frozenset[str]]] = []
 
     def noted(arm: BranchFunction) -> BranchFunction:
         def run() -> tuple[jax.Array, ...]:
             values = arm()
             shapes.append([x.shape for x in values])
+            axes.append([varying_axes(x) for x in values])
             return values
 
         return run
@@ -276,14 +279,24 @@ def _cond(node: Apply, condition: jax.Array, first: BranchFunction, second: Bran
     try:
         results: tuple[jax.Array, ...] = lax.cond(condition, noted(first), noted(second))
     except TypeError as error:
-        if len(shapes) != 2 or shapes[0] == shapes[1]:
+        if len(shapes) != 2:
             raise
+        if shapes[0] == shapes[1]:
+            if axes[0] == axes[1]:
+                raise
+            both = [a | b for a, b in zip(*axes, strict=True)]
+            return _cond(node, condition, _marked(first, both), _marked(second, both))
         msg = (
             f"{node.op}: the branches have the shapes {shapes[0][2:]} and {shapes[1][2:]}, and XLA needs one"
             f"{node.where()}. Give both branches the same shapes, or pick another mode."
         )
         raise BranchShapeError(msg) from error
     return results
+
+
+def _marked(arm: BranchFunction, axes: Sequence[frozenset[str]]) -> BranchFunction:
+    """Return a branch whose results differ along axes of `jax.shard_map`."""
+    return lambda: tuple(varying(x, along) for x, along in zip(arm(), axes, strict=True))
 
 
 def _own(value: Array, args: Sequence[jax.Array]) -> jax.Array:

@@ -13,6 +13,7 @@ from jax import lax
 
 from treadle.graph import Constant, FunctionGraph, Unsupported, Variable, graph_inputs
 from treadle.link.jax.errors import CarryShapeError
+from treadle.link.jax.mapped_axes import carried
 from treadle.link.jax.programs.staging import stage_graph
 from treadle.link.jax.programs.tracing import StagedGraph, Trace
 from treadle.link.jax.table import JAX, Array, Assumed, Checked, TakesAssumed
@@ -214,6 +215,7 @@ class Body:
 
         backwards = self.loop.backwards
         rows = _flipped(sequences, backwards)
+        state = carried(lambda state: self.step(state, [x[0] for x in rows])[0], state)
         state, stacked = lax.scan(step, state, rows, length=count, reverse=backwards, unroll=self.loop.unrolled)
         return state, _flipped(stacked, backwards)
 
@@ -244,7 +246,8 @@ class Body:
             after, _, until = self.step(before, [lax.dynamic_index_in_dim(x, at, keepdims=False) for x in sequences])
             return at + 1, ended if until is None else until, self.kept(before, after)
 
-        made_steps, _, state = lax.while_loop(goes_on, step, (jnp.zeros((), "int64"), jnp.asarray(False), state))
+        start = carried(step, (jnp.zeros((), "int64"), jnp.asarray(False), state))
+        made_steps, _, state = lax.while_loop(goes_on, step, start)
         return self._checked(state, (made_steps,) if self.loop.op.has_until else (), (steps < 0) | (steps != limit))
 
     def _checked(self, state: State, further: Arrays, wrong: jax.Array | None) -> Checked[tuple[Array, ...]]:
