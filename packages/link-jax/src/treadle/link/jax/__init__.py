@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from treadle.link.jax.external_op import JAXOp, wrap_jax
     from treadle.link.jax.functional import jax_function
     from treadle.link.jax.linker import JAXLinker
+    from treadle.link.jax.mapped_axes import fori_loop, while_loop
     from treadle.link.jax.scalars import SCALARS
 
     __version__: str
@@ -24,12 +25,13 @@ else:
             "treadle.link.jax.external_op": "JAXOp wrap_jax",
             "treadle.link.jax.functional": "jax_function",
             "treadle.link.jax.linker": "JAXLinker",
+            "treadle.link.jax.mapped_axes": "fori_loop while_loop",
             "treadle.link.jax.scalars": "SCALARS",
         },
     )
 
 __all__ = [
     "BACKEND", "JAX", "SCALARS", "Array", "Assumed", "Checked", "Flag", "ForkedProcessError", "JAXLinker", "JAXOp",
-    "Lowered", "RecompilationWarning", "Results", "TakesAssumed", "convert", "jax_function",
+    "Lowered", "RecompilationWarning", "Results", "TakesAssumed", "convert", "fori_loop", "jax_function", "while_loop",
     "wrap_jax",
 ]  # fmt: skip

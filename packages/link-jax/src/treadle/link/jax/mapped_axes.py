@@ -44,3 +44,15 @@ def carried(step: Callable[[State], State], state: State) -> State:
             break
         state = marked
     return state
+
+
+def while_loop(goes_on: Callable[[State], jax.Array], step: Callable[[State], State], start: State) -> State:
+    """Return what `lax.while_loop` ends with, wherever it is traced."""
+    end: State = lax.while_loop(goes_on, step, carried(step, start))
+    return end
+
+
+def fori_loop(count: int, step: Callable[[jax.Array | int, State], State], start: State) -> State:
+    """Return what `lax.fori_loop` ends with, wherever it is traced, counting from 0."""
+    end: State = lax.fori_loop(0, count, step, carried(lambda state: step(0, state), start))
+    return end

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, TypeVar
@@ -15,7 +15,7 @@ from jax import lax
 from treadle.config import span
 from treadle.graph import Apply, Constant, Variable, perform_early
 from treadle.link.jax.errors import BranchShapeError
-from treadle.link.jax.mapped_axes import varying, varying_axes
+from treadle.link.jax.mapped_axes import is_mapped, varying, varying_axes
 from treadle.link.jax.open_lengths import as_traced, computed, is_open
 from treadle.link.jax.table import Array, Assumed, Checked, Flag, Function
 from treadle.tensor import tensors
@@ -239,39 +239,58 @@ class Trace:
             return
         kinds = [v.type for v in tensors(step.node.outputs)]
         inside: list[Trace] = []
+        values, actual, axes = self.values, self.actual, frozenset[str]()
+        if is_mapped():
+            # JAX has one type for both branches, and cannot map a branch over a batch that marks what it takes.
+            taken = {v: self.present(v) for v in _captured(step.arms) if v in self.values}
+            arrays = {v: x for v, x in taken.items() if isinstance(x, jax.Array)}
+            axes = varying_axes(jnp.asarray(condition)).union(*map(varying_axes, arrays.values()))
+            marked = {v: varying(x, axes) for v, x in arrays.items()}
+            values = values | {v: x for v, x in marked.items() if v not in actual}
+            actual = actual | {v: x for v, x in marked.items() if v in actual}
 
         def traced(arm: Arm) -> BranchFunction:
             def run() -> tuple[jax.Array, ...]:
                 # No other branch knows the variables that are made here.
-                inner = Trace(self.values, self.actual)
+                inner = Trace(values, actual)
                 inner.run(arm.steps)
                 inside.append(inner)
                 flags = (jnp.asarray(False) if flag is None else flag for flag in (inner.failed(), inner.differs()))
-                values = (
-                    as_traced(self.present(v)).astype(t.numpy_dtype) for v, t in zip(arm.results, kinds, strict=True)
+                results = (
+                    as_traced(inner.present(v)).astype(t.numpy_dtype) for v, t in zip(arm.results, kinds, strict=True)
                 )
-                return (*flags, *values)
+                return tuple(varying(x, axes) for x in (*flags, *results))
 
             return run
 
         first_is_taken = jnp.asarray(condition) != 0
-        failed, differs, *values = _cond(step.node, first_is_taken, traced(step.arms[0]), traced(step.arms[1]))
+        failed, differs, *results = _cond(step.node, first_is_taken, traced(step.arms[0]), traced(step.arms[1]))
         if any(inner.failures for inner in inside):
             self.failures.append(failed)
         if any(inner.assumptions for inner in inside):
             self.assumptions.append(Assumption(step.node, (), np.asarray(False), differs))
-        self.values.update(zip(step.node.outputs, values, strict=True))
+        self.values.update(zip(step.node.outputs, results, strict=True))
+
+
+def _captured(arms: Iterable[Arm]) -> set[Variable]:
+    """Return the variables that branches take or result in, those inside of inner branches too."""
+    captured: set[Variable] = set()
+    for arm in arms:
+        captured.update(arm.results)
+        for step in arm.steps:
+            captured.update(step.node.inputs)
+            if isinstance(step, Choice):
+                captured |= _captured(step.arms)
+    return captured
 
 
 def _cond(node: Apply, condition: jax.Array, first: BranchFunction, second: BranchFunction) -> tuple[jax.Array, ...]:
     shapes: list[list[tuple[int, ...]]] = []
-    axes: list[list[frozenset[str]]] = []
 
     def noted(arm: BranchFunction) -> BranchFunction:
         def run() -> tuple[jax.Array, ...]:
             values = arm()
             shapes.append([x.shape for x in values])
-            axes.append([varying_axes(x) for x in values])
             return values
 
         return run
@@ -279,24 +298,14 @@ def _cond(node: Apply, condition: jax.Array, first: BranchFunction, second: Bran
     try:
         results: tuple[jax.Array, ...] = lax.cond(condition, noted(first), noted(second))
     except TypeError as error:
-        if len(shapes) != 2:
+        if len(shapes) != 2 or shapes[0] == shapes[1]:
             raise
-        if shapes[0] == shapes[1]:
-            if axes[0] == axes[1]:
-                raise
-            both = [a | b for a, b in zip(*axes, strict=True)]
-            return _cond(node, condition, _marked(first, both), _marked(second, both))
         msg = (
             f"{node.op}: the branches have the shapes {shapes[0][2:]} and {shapes[1][2:]}, and XLA needs one"
             f"{node.where()}. Give both branches the same shapes, or pick another mode."
         )
         raise BranchShapeError(msg) from error
     return results
-
-
-def _marked(arm: BranchFunction, axes: Sequence[frozenset[str]]) -> BranchFunction:
-    """Return a branch whose results differ along axes of `jax.shard_map`."""
-    return lambda: tuple(varying(x, along) for x, along in zip(arm(), axes, strict=True))
 
 
 def _own(value: Array, args: Sequence[jax.Array]) -> jax.Array:

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import jax.scipy.linalg
 import numpy as np
 
-from treadle.link.jax import JAX, Checked, Lowered
+from treadle.link.jax import JAX, Checked, Lowered, fori_loop
 from treadle.tensor import TensorNode
 from treadle.tensor.linalg.functions.matrix_equations import Sylvester
 
@@ -67,7 +67,7 @@ def _by_schur_forms(a: jax.Array, b: jax.Array, q: jax.Array) -> tuple[jax.Array
         column = jax.scipy.linalg.solve_triangular(r + s[k, k] * one, f[:, k] - y @ before)
         return y.at[:, k].set(column)
 
-    x = u @ jax.lax.fori_loop(0, s.shape[0], solve_column, jnp.zeros_like(f)) @ v.conj().T
+    x = u @ fori_loop(s.shape[0], solve_column, jnp.zeros_like(f)) @ v.conj().T
     sums = jnp.abs(jnp.diagonal(r)[:, None] + jnp.diagonal(s)).min()
     largest = jnp.maximum(jnp.abs(r).max(), jnp.abs(s).max())
     return x if jnp.iscomplexobj(q) else x.real, sums > np.finfo(q.dtype).eps * largest

@@ -8,9 +8,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
-from treadle.link.jax import convert
+from treadle.link.jax import convert, while_loop
 from treadle.tensor import DrawLanes
 from treadle.tensor.random.lower.jax.philox import Block, Stream, pair64, unit64
 
@@ -55,7 +54,7 @@ class JaxLanes(DrawLanes):
         self, proceeds: Callable[..., jax.Array], body: Callable[..., tuple[jax.Array, ...]], *start: jax.Array
     ) -> Sequence[jax.Array]:
         """Return the values after ``body(*values)`` while ``proceeds(*values)``."""
-        values: tuple[jax.Array, ...] = lax.while_loop(lambda v: proceeds(*v), lambda v: body(*v), start)
+        values: tuple[jax.Array, ...] = while_loop(lambda v: proceeds(*v), lambda v: body(*v), start)
         return values
 
     def integers(self, low: jax.Array, high: jax.Array) -> jax.Array:

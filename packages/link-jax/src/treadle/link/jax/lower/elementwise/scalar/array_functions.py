@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jax import lax
 from jax.scipy import special
 
+from treadle.link.jax.mapped_axes import fori_loop
 from treadle.tensor import NEWTON_STEPS, ArrayFunctions
 
 S = TypeVar("S")
@@ -16,7 +17,7 @@ S = TypeVar("S")
 
 def repeated(step: Callable[[S], S], start: S, times: int = NEWTON_STEPS) -> S:
     """Take a step a number of times; as often as integrals over tails need it if not said."""
-    end: S = lax.fori_loop(0, times, lambda _, x: step(x), start)
+    end: S = fori_loop(times, lambda _, x: step(x), start)
     return end
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from jax import lax
 
 from treadle.link.jax.lower.elementwise.scalar.array_functions import FUNCTIONS
+from treadle.link.jax.mapped_axes import while_loop
 from treadle.link.jax.scalars import SCALARS
 from treadle.link.jax.table import Checked
 from treadle.tensor import ALL_KINDS, CASTS
@@ -94,7 +95,7 @@ def _power(x: jax.Array, y: jax.Array) -> jax.Array | Checked[jax.Array]:
         return base * base, lax.shift_right_logical(exponent, one), power
 
     start = (x, jnp.where(negative, zero, y), jnp.ones_like(x))
-    _, _, result = lax.while_loop(lambda state: jnp.any(state[1] != 0), step, start)
+    _, _, result = while_loop(lambda state: jnp.any(state[1] != 0), step, start)
     return result if _kind(y) == "u" else Checked(result, jnp.any(negative))
 
 
@@ -165,4 +166,4 @@ def _gcd(x: jax.Array, y: jax.Array) -> jax.Array:
         done = b == 0
         return jnp.where(done, a, b), jnp.where(done, b, lax.rem(a, jnp.where(done, jnp.ones_like(b), b)))
 
-    return lax.while_loop(lambda pair: jnp.any(pair[1] != 0), step, (a, b))[0].astype(x.dtype)
+    return while_loop(lambda pair: jnp.any(pair[1] != 0), step, (a, b))[0].astype(x.dtype)

@@ -6,9 +6,9 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax import lax
 from jax.scipy import special
 
+from treadle.link.jax.mapped_axes import while_loop
 from treadle.link.jax.scalars import SCALARS
 
 Sums = tuple[jax.Array, jax.Array, jax.Array, jax.Array]
@@ -54,7 +54,7 @@ def _sums(by: jax.Array, a: jax.Array, b: jax.Array, c: jax.Array, z: jax.Array)
 
     one, zero = jnp.ones_like(z), jnp.zeros_like(z)
     start = (jnp.zeros((), z.dtype), one, zero, (one, zero, zero, zero), possible & (z < 1))
-    *_, sums, unsettled = lax.while_loop(lambda state: (state[0] < MOST_TERMS) & jnp.any(state[4]), step, start)
+    *_, sums, unsettled = while_loop(lambda state: (state[0] < MOST_TERMS) & jnp.any(state[4]), step, start)
     f, df, s, ds = (jnp.where(possible & ~unsettled, each, jnp.nan) for each in sums)
     return f, df / z, s, ds / z
 
@@ -83,11 +83,11 @@ def _continued(by: jax.Array, a: jax.Array, b: jax.Array, c: jax.Array, end: jax
 
         first = (f + df * h, df * h, s + ds * h, ds * h)
         start = (jnp.zeros((), at.dtype), (f, s), (df * h, ds * h), first, left, jnp.zeros(end.shape, bool), going)
-        *_, scaled_sums, left, _, _ = lax.while_loop(lambda state: jnp.any(state[-1]), term, start)
+        *_, scaled_sums, left, _, _ = while_loop(lambda state: jnp.any(state[-1]), term, start)
         scaled = (scaled_sums[0], scaled_sums[1] / h, scaled_sums[2], scaled_sums[3] / h)
         continued = tuple(jnp.where(going, new, old) for new, old in zip(scaled, (f, df, s, ds), strict=True))
         return jnp.where(going, away - h, away), left, continued
 
     start = (jnp.full_like(end, 1 - START), jnp.full(end.shape, MOST_TERMS), sums)
-    _, left, continued = lax.while_loop(lambda state: jnp.any((state[0] > end) & (state[1] > 0)), step, start)
+    _, left, continued = while_loop(lambda state: jnp.any((state[0] > end) & (state[1] > 0)), step, start)
     return jnp.where(left > 0, continued[2], jnp.nan)
