@@ -82,12 +82,16 @@ def converted(source: str, target: str, value: str) -> str:
     if target == "bool":
         return f"({value} != 0)"
     if target == "float16":
-        # Round float64 only once, not by way of float32.
-        name = "tr_f64_round_f16" if source in {"float64", "int32", "int64", "uint32", "uint64"} else "tr_f32_round_f16"
-        return f"{name}({value})"
+        return f"tr_f32_round_f16({to_round(value, source)})" if CTYPES[source].size > 1 else f"((float){value})"
     if CTYPES[source].kind == "f" and CTYPES[target].kind in "iu":
         return _cut(CTYPES[source].computed, target, value)
     return f"(({CTYPES[target].computed}){value})"
+
+
+def to_round(value: str, source: str) -> str:
+    """Return the C expression of the float whose nearest float16 is that of a computed value of a dtype."""
+    is_exact = source == "float32" or CTYPES[source].size < 4
+    return f"((float){value})" if is_exact else f"tr_f64_to_odd({value})"
 
 
 def _cut(source: str, target: str, value: str) -> str:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 import numpy as np
 
 from treadle.graph import Apply, Unsupported
-from treadle.link.c.conventions.dtypes import CTYPES, converted
+from treadle.link.c.conventions.dtypes import CTYPES, converted, to_round
 from treadle.link.c.runtime.vectors import BLOCK_FUNCTIONS
 from treadle.link.c.text.scalars import SCALARS, step_text
 from treadle.tensor import Elemwise, ScalarOp, Step
@@ -26,7 +26,7 @@ class Operation:
     dtype: str
     # The C expression for one number at a time, with the operands as ``{0}``, ``{1}`` ….
     text: str = ""
-    # The C name of a function on whole blocks, instead of a text.
+    # The C name of a function on whole blocks, instead of a text, which single numbers may have besides.
     block: str = ""
     # The C condition on the operands that makes the node fail, as for an integer to a negative power.
     check: str = ""
@@ -90,9 +90,19 @@ class _Builder:
             return value
         key = (value, dtype)
         if key not in self._converted:
-            text = converted(self.dtype(value), dtype, "{0}")
-            self._converted[key] = self.add(Operation((value,), dtype, text))
+            source = self.dtype(value)
+            if dtype == "float16" and CTYPES[source].size > 1:
+                self._converted[key] = self._rounded(value)
+            else:
+                self._converted[key] = self.add(Operation((value,), dtype, converted(source, dtype, "{0}")))
         return self._converted[key]
+
+    def _rounded(self, value: int) -> int:
+        """Append the rounding of a value to float16, which is a function on blocks of float32."""
+        source = self.dtype(value)
+        if source != "float32":
+            value = self.add(Operation((value,), "float32", to_round("{0}", source)))
+        return self.add(Operation((value,), "float16", "tr_f32_round_f16({0})", block="half"))
 
     def written(self, operands: Sequence[Value], dtype: str, text: str, check: str = "") -> int:
         """Append an operation; constants among the operands become part of its text."""
@@ -124,7 +134,8 @@ class _Builder:
         if first.kind == "f" and CTYPES[step.out].kind in "iu":
             text = converted(step.loops[0], step.out, text)
         if step.out == "float16":
-            text = f"tr_f32_round_f16({text})"
+            wide = "float32" if first.suffix or first.size < 4 else "float64"
+            return self._rounded(self.written(operands, wide, text, check))
         return self.written(operands, step.out, text, check)
 
     @staticmethod

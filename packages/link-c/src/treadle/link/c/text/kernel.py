@@ -84,7 +84,7 @@ class Kernel:
         inputs = [i for i in sorted(self._used_inputs()) if i not in self.scalars]
         if not any(loop.blocks for loop in loops) or len(loops) > FETCHED_LOOPS or len(inputs) > FETCHED_ARRAYS:
             return
-        arrays = {f"x{i}": self.expression.inputs[i] for i in inputs}
+        arrays = {f"x{i}": dtype for i in inputs if (dtype := self.expression.inputs[i]) != "float16"}
         arrays.update({f"y{k}": self.expression.dtype(value) for k, value in enumerate(self.expression.outputs)})
         for at, lines in enumerate(written):
             for name, dtype in arrays.items():
@@ -109,7 +109,7 @@ class Kernel:
             checks = any(o.check for o in members)
             used = sorted({a for o in members for a in o.args if a in self.scalars})
             types = ["char *const *p"]
-            types += [f"const {CTYPES[self.expression.inputs[i]].stored} *x{i}" for i in arrays]
+            types += [f"const {CTYPES[self.expression.inputs[i]].computed} *x{i}" for i in arrays]
             types += [f"{CTYPES[self.expression.dtype(self.expression.outputs[k])].stored} *y{k}" for k in results]
             types += [f"double *{name}" for name in temporaries]
             body = [self._scalar(i) for i in used if i < count]
@@ -160,7 +160,7 @@ class Kernel:
             for value in loop.members:
                 reads.update((a, at) for a in self._operation(value).args if a not in home)
         writes: list[int] = []
-        for k, value in enumerate(self.expression.outputs):
+        for k, value in enumerate(self._written()):
             if places.get(value) == f"y{k}":
                 loop = loops[home[value]]
                 # Only a single function on blocks reads each number before it writes to the same place.
@@ -185,7 +185,10 @@ class Kernel:
         count = len(self.expression.inputs)
         stage: dict[int, int] = {}
         stages: dict[int, list[int]] = {}
+        needed = {*self._written(), *(a for o in self.expression.operations for a in o.args)}
         for k, operation in enumerate(self.expression.operations):
+            if operation.block == "half" and count + k not in needed:
+                continue
             parity = 1 if operation.block else 0
             at = max((self._ready(a, parity, stage) for a in operation.args), default=parity)
             stage[count + k] = at
@@ -238,8 +241,8 @@ class Kernel:
                 for arg in self._operation(value).args:
                     if arg in home:
                         last[arg] = at
-        for value in self.expression.outputs:
-            if value in home and self.expression.dtype(value) == "float16":
+        for value, result in zip(self._written(), self.expression.outputs, strict=True):
+            if value in home and self.expression.dtype(result) == "float16":
                 last[value] = len(loops)
         return last
 
@@ -249,6 +252,17 @@ class Kernel:
         for k, value in enumerate(self.expression.outputs):
             first.setdefault(value, k)
         return first
+
+    def _written(self) -> list[int]:
+        """Return the values that results are copies of: what is rounded to float16 for a result only is so there."""
+        count = len(self.expression.inputs)
+        used = {a for o in self.expression.operations for a in o.args}
+        return [
+            self._operation(value).args[0]
+            if value >= count and value not in used and self._operation(value).block == "half"
+            else value
+            for value in self.expression.outputs
+        ]
 
     def _operation(self, value: int) -> Operation:
         return self.expression.operations[value - len(self.expression.inputs)]
@@ -262,7 +276,7 @@ class Kernel:
             if i in self.scalars:
                 lines.append(self._scalar(i))
             elif i in self._used_inputs():
-                lines.append(f"  {ctype.stored} b{i}[{size}] __attribute__((aligned(64)));")
+                lines.append(f"  {ctype.computed} b{i}[{size}] __attribute__((aligned(64)));")
         # Behind the last element is room for a vector: see `_takes_whole_vectors`.
         lines += [f"  double t{k}[{size * self._words() + 8}] __attribute__((aligned(64)));" for k in range(buffers)]
         return lines
@@ -299,7 +313,8 @@ class Kernel:
         for i, dtype in enumerate(self.expression.inputs):
             if i not in self.scalars and i in self._used_inputs():
                 ctype = CTYPES[dtype]
-                lines.append(f"    const {ctype.stored} *x{i} = tr_block{ctype.size}(p[{i}], s[{i}], i, m, b{i});")
+                block = "tr_block_half" if dtype == "float16" else f"tr_block{ctype.size}"
+                lines.append(f"    const {ctype.computed} *x{i} = {block}(p[{i}], s[{i}], i, m, b{i});")
         for k, value in enumerate(self.expression.outputs):
             ctype = CTYPES[self.expression.dtype(value)]
             lines.append(f"    {ctype.stored} *y{k} = ({ctype.stored} *)p[{len(self.expression.inputs) + k}] + i;")
@@ -341,7 +356,7 @@ class Kernel:
         used = {a for v in loop.members for a in self._operation(v).args}
         for i in sorted(a for a in used if a < len(self.expression.inputs) and a not in self.scalars):
             dtype = self.expression.inputs[i]
-            lines.append(f"      const {CTYPES[dtype].computed} e{i} = {loaded(dtype, f'x{i}[j]')};")
+            lines.append(f"      const {CTYPES[dtype].computed} e{i} = x{i}[j];")
         writes = []
         for value in loop.members:
             operation = self._operation(value)
@@ -365,18 +380,14 @@ class Kernel:
     def _copies(self, places: dict[int, str]) -> list[str]:
         """Write copies of the results that no operation wrote in place."""
         lines = []
-        for k, value in enumerate(self.expression.outputs):
+        for k, value in enumerate(self._written()):
             if places.get(value) == f"y{k}":
                 continue
-            dtype = self.expression.dtype(value)
-            if value in self.scalars:
-                source = stored(dtype, f"c{value}")
-            elif value < len(self.expression.inputs):
-                source = f"x{value}[j]"
-            else:
-                place = places[value]
-                text = f"{self._memory(value, places)}[j]"
-                source = stored(dtype, text) if place[0] == "t" else text
+            dtype = self.expression.dtype(self.expression.outputs[k])
+            if dtype == "float16" and value not in self.scalars:
+                lines.append(f"    tr_narrowed(m, {self._memory(value, places)}, y{k});")
+                continue
+            source = stored(dtype, f"c{value}") if value in self.scalars else f"{self._memory(value, places)}[j]"
             lines.append(f"    for (int64_t j = 0; j < m; j++) y{k}[j] = {source};")
         return lines
 
@@ -392,7 +403,7 @@ def on_numbers(expression: Expression, names: list[str], prefix: str, failing: s
         operands = [names[a] for a in operation.args]
         ctype, name = CTYPES[operation.dtype], f"{prefix}{value}"
         names.append(name)
-        if operation.block:
+        if operation.block and not operation.text:
             pointers = "".join(f"&{a}, " for a in operands)
             lines.append(f"{ctype.computed} {name};")
             lines.append(f"tr_v_{operation.block}_{ctype.short}(1, {pointers}&{name});")

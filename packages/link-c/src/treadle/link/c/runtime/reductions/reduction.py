@@ -227,8 +227,13 @@ static $Acc ${name}_run(const $Elem *x, int64_t n) {
 }
 """
 
-_LOOPS = """\
+_ENDS = """\
 static void ${name}_start(int64_t n, char *acc) { for (int64_t j = 0; j < n; j++) (($Acc *)acc)[j] = $start; }
+static void ${name}_finish(int64_t n, const char *acc, char *out) {
+  for (int64_t j = 0; j < n; j++) { const $Acc y = ((const $Acc *)acc)[j]; (($Out *)out)[j] = $store; }
+}
+"""
+_LOOPS = """\
 static void ${name}_row(int64_t n, const char *p, int64_t s, char *acc) {
   $Acc *a = ($Acc *)acc;
   if (s == sizeof($Elem)) {
@@ -269,8 +274,29 @@ static void ${name}_rows(int64_t m, int64_t rs, int64_t n, const char *p, int64_
     for (int64_t j = 0; j < n; j++, q += s) { const $Acc y = LOAD(*(const $Elem *)q), b = a[j]; a[j] = JOIN(b, y); }
   }
 }
-static void ${name}_finish(int64_t n, const char *acc, char *out) {
-  for (int64_t j = 0; j < n; j++) { const $Acc y = ((const $Acc *)acc)[j]; (($Out *)out)[j] = $store; }
+"""
+# float16 is made float32 in blocks, $Elem, which the inner loops are of.
+_HALF_LOOPS = """\
+static void ${name}_row(int64_t n, const char *p, int64_t s, char *acc) {
+  $Acc *a = ($Acc *)acc;
+  $Elem b[512];
+  for (int64_t i = 0; i < n; i += 512) {
+    const int64_t m = n - i < 512 ? n - i : 512;
+    tr_block_half(p, s, i, m, b);
+    { const $Acc y = ${name}_run(b, m); $merge }
+  }
+}
+static void ${name}_rows(int64_t m, int64_t rs, int64_t n, const char *p, int64_t s, char *acc) {
+  $Elem b[512];
+  for (int64_t i = 0; i < n; i += 512) {
+    const int64_t l = n - i < 512 ? n - i : 512;
+    $Acc *restrict a = ($Acc *)acc + i;
+    for (int64_t k = 0; k < m; k++) {
+      tr_block_half(p + k * rs + i * s, s, 0, l, b);
+#pragma omp simd
+      for (int64_t j = 0; j < l; j++) { const $Acc y = LOAD(b[j]), c = a[j]; a[j] = JOIN(c, y); }
+    }
+  }
 }
 """
 
@@ -361,7 +387,8 @@ def reducer(kind: str, source: CType, acc: CType, out: CType, *, merged: bool = 
     how = _combining_kind(kind, acc)
     name = f"tr_{kind}_{source.short}_{acc.short}_{out.short}"
     number = acc.kind == "c"
-    vector = not {"f16", "c64", "c128"} & {source.short, acc.short} and (acc.short != "b" or source.short == "b")
+    half = source.short == "f16"
+    vector = "c" not in {source.kind, acc.kind} and (acc.short != "b" or source.short == "b")
     compensated = how == "sum" and acc.kind == "f"
     store = "y" if acc.short != "f16" else "tr_f32_round_f16(y)"
     if out.short == "f16":
@@ -369,11 +396,11 @@ def reducer(kind: str, source: CType, acc: CType, out: CType, *, merged: bool = 
     elif out.short == "b" and acc.short != "b":
         store = "(y != 0)"
     real = "float" if acc.suffix else "double"
-    types = {"Acc": acc.computed, "Elem": source.stored, "Out": out.stored, "name": name, "Real": real}
+    types = {"Acc": acc.computed, "Elem": source.computed, "Out": out.stored, "name": name, "Real": real}
     run = _VECTORS if vector else _COMPLEX if number else _SCALARS
     if number and how == "sum" and source.short == acc.short:
         run = _COMPLEX_SUM
-    parts = [run, _LOOPS, _SETTLE if compensated else "", _MERGED if merged else ""]
+    parts = [run, _ENDS, _HALF_LOOPS if half else _LOOPS, _SETTLE if compensated else "", _MERGED if merged else ""]
     body = Template("".join(parts)).substitute(
         types,
         merge=Template(_MERGE_SUM if compensated else _MERGE).substitute(types),
@@ -385,7 +412,7 @@ def reducer(kind: str, source: CType, acc: CType, out: CType, *, merged: bool = 
     )
     join = "tr_mul_$short({a}, {x})" if number and how == "prod" else _JOIN[how]
     body = _expand_macro(body, "JOIN", Template(join).substitute(types, short=acc.short))
-    load = "tr_f16_to_f32({x})" if source.short == "f16" else "({x} != 0)" if acc.short == "b" else "($Acc){x}"
+    load = "({x} != 0)" if acc.short == "b" else "($Acc){x}"
     body = _expand_macro(body, "LOAD", Template(load).substitute(types))
     empty = int(kind in {"max", "min"})
     settle = f"{name}_settle" if compensated else "0"
