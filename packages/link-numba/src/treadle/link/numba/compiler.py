@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import llvmlite
 import numba
-from numba.core.codegen import JITCodeLibrary
+from llvmlite import binding
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
@@ -25,6 +25,8 @@ from treadle.link.numba.routines.vector_math import vector_stamp
 from treadle.link.numba.text.unit import Unit
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from treadle.link.numba.text.emission import Emitted
 
 CAPACITY = 4096
@@ -47,11 +49,9 @@ class Counts:
 
 
 class Entry(NamedTuple):
-    """Machine code that C can call."""
+    """Machine code that C can call, which stays where it is until the process ends."""
 
-    # Where it is, and Numba's library that holds it.
     address: int
-    library: JITCodeLibrary
 
 
 class UnitCompiler:
@@ -60,6 +60,9 @@ class UnitCompiler:
     def __init__(self) -> None:
         self._lock = new_lock()
         self._known: OrderedDict[str, Emitted] = OrderedDict()
+        # Machine code that programs call by symbols, under its key: for each name of a unit, its symbol and the code of
+        # the type that it returns.
+        self._apart: dict[str, dict[str, tuple[str, str]]] = {}
         self._entries: OrderedDict[str, Entry] = OrderedDict()
         self._counts = Counts()
         self._stamp = ""
@@ -121,8 +124,11 @@ class UnitCompiler:
             if known is None:
                 from treadle.link.numba.text.translation import compile_unit
 
-                known = compile_unit(unit, {u.name: self.get(u) for u in unit.uses})
-                self._count("compiled")
+                if unit.is_apart:
+                    known = self._called_by_symbol(unit)
+                else:
+                    known = compile_unit(unit, {u.name: self.get(u) for u in unit.uses})
+                    self._count("compiled")
             else:
                 self._count("shared")
             _remember(self._known, key, known)
@@ -132,35 +138,120 @@ class UnitCompiler:
         self._counts = replace(self._counts, **{name: getattr(self._counts, name) + 1})
 
     def _make(self, unit: Unit, key: str) -> Entry:
-        if not config.numba__cache:
-            return self._compile(unit)[0]
+        needed = self._needed([unit])
         fresh: list[Entry] = []
 
         def make() -> bytes:
-            entry, symbol = self._compile(unit)
-            fresh.append(entry)
-            return pickle.dumps((symbol, entry.library.serialize_using_object_code()))
+            ((symbol, _, library),) = self._compile([unit])
+            assert library is not None
+            fresh.append(Entry(library.get_pointer_to_function(symbol)))
+            return pickle.dumps((symbol, needed, library._get_compiled_object()))
 
+        if not config.numba__cache:
+            make()
+            return fresh[0]
         payload = default_cache().get_or_create(key, make, {"backend": "numba", "unit": unit.name})
         return fresh[0] if fresh else self._load(payload)
 
-    def _compile(self, unit: Unit) -> tuple[Entry, str]:
-        from treadle.link.numba.text.translation import compile_entry
+    def _compile(self, units: Sequence[Unit]) -> list[Emitted]:
+        from treadle.link.numba.text.translation import compile_together
 
-        symbol, _, library = compile_entry(unit, {u.name: self.get(u) for u in unit.uses})
+        names = {unit.name for unit in units}
+        used = {u.name: self.get(u) for unit in units for u in unit.uses if u.name not in names}
+        functions = compile_together(units, used)
         self._count("compiled")
-        return Entry(library.get_pointer_to_function(symbol), library), symbol
+        return functions
 
     def _load(self, payload: bytes) -> Entry:
+        symbol, needed, code = pickle.loads(payload)
+        for key in needed:
+            self._open(key)
+        (address,) = self._loaded(code, [symbol])
+        self._count("loaded")
+        return Entry(address)
+
+    @staticmethod
+    def _loaded(code: bytes, symbols: Iterable[str]) -> list[int]:
+        """Load machine code, and return the addresses of functions.
+
+        Numba would also load LLVM's text of it, which takes ten times as long, to compile callers with.
+        """
         context = cpu_target.target_context
         with span("loading"), global_compiler_lock:
             # Install only what loaded code calls; `context.refresh` would also import what compiling needs (0.3 s).
             rtsys.initialize(context)
-            symbol, data = pickle.loads(payload)
-            library = context.codegen().unserialize_library(data)
-            entry = Entry(library.get_pointer_to_function(symbol), library)
-        self._count("loaded")
-        return entry
+            engine = context.codegen()._engine._ee
+            engine.add_object_file(binding.ObjectFileRef.from_data(code))
+            engine.finalize_object()
+            return [engine.get_function_address(symbol) for symbol in symbols]
+
+    # What is called by symbols
+
+    def _needed(self, units: Sequence[Unit]) -> tuple[str, ...]:
+        """Return the keys of the machine code that units call by symbols, which is there then."""
+        keys: dict[str, None] = {}
+        for unit in units:
+            for called in unit.with_uses():
+                if called.is_apart and called not in units:
+                    self.get(called)
+                    keys[self._together(called)[0]] = None
+        return tuple(keys)
+
+    def _together(self, unit: Unit) -> tuple[str, list[Unit]]:
+        """Return the key of the machine code of a unit that is apart, and all units that it is of."""
+        from treadle.link.numba.text.library import LIBRARY
+
+        units = LIBRARY.together(unit)
+        return digest("apart", *(self.key(each, False) for each in units)), units
+
+    def _called_by_symbol(self, unit: Unit) -> Emitted:
+        """Return a unit that is apart, whose machine code is there then."""
+        from numba.core import typing
+
+        from treadle.link.numba.primitives import TYPES, type_of
+        from treadle.link.numba.text.emission import Emitted
+
+        key, units = self._together(unit)
+        if key not in self._apart:
+            needed = self._needed(units)
+
+            def make() -> bytes:
+                functions = self._compile(units)
+                library = functions[-1].library
+                assert library is not None
+                codes = {kind: code for code, kind in TYPES.items()}
+                known = {
+                    u.name: (f.name, codes[f.signature.return_type]) for u, f in zip(units, functions, strict=True)
+                }
+                addresses = [library.get_pointer_to_function(f.name) for f in functions]
+                self._install(key, known, addresses)
+                return pickle.dumps((known, needed, library._get_compiled_object()))
+
+            if config.numba__cache:
+                about = {"backend": "numba", "unit": unit.name}
+                self._open(key, default_cache().get_or_create(key, make, about))
+            else:
+                make()
+        symbol, returned = self._apart[key][unit.name]
+        return Emitted(symbol, typing.signature(TYPES[returned], *map(type_of, unit.signature)), None)
+
+    def _open(self, key: str, payload: bytes | None = None) -> None:
+        """Have machine code found by its symbols, which is in the cache (else a LookupError)."""
+        if key in self._apart:
+            return
+        payload = payload or default_cache().get(key)
+        if payload is None:
+            msg = "numba: machine code that the program calls is no longer in the compile cache."
+            raise LookupError(msg)
+        functions, needed, code = pickle.loads(payload)
+        for other in needed:
+            self._open(other)
+        self._install(key, functions, self._loaded(code, [symbol for symbol, _ in functions.values()]))
+
+    def _install(self, key: str, functions: dict[str, tuple[str, str]], addresses: Iterable[int]) -> None:
+        for (symbol, _), address in zip(functions.values(), addresses, strict=True):
+            binding.add_symbol(symbol, address)
+        self._apart[key] = functions
 
 
 def _remember(units: OrderedDict[str, Any], key: str, value: object) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treadle.config import config, span
+from treadle.config import COLLECTOR, config, span
 from treadle.graph import (
     Apply,
     Constant,
@@ -106,12 +106,13 @@ class NumbaLinker(TableLinker):
             from treadle.link.numba.program import NumbaProgram, Recipe
             from treadle.link.numba.text.source import write_program
 
-        with span("code generation"):
-            written = write_program(fgraph, self.rule)
-        text = "\n".join(unit.source for unit in written.entry.with_uses())
-        _install_routines(text)
-        entry = written.entry
-        code = COMPILER.entry(entry)
+        with COLLECTOR.paused():
+            with span("code generation"):
+                written = write_program(fgraph, self.rule)
+            text = "\n".join(unit.source for unit in written.entry.with_uses())
+            _install_routines(text)
+            entry = written.entry
+            code = COMPILER.entry(entry)
         table, kept = table_of(written.constants, text)
         key = COMPILER.key(entry, entry=True)
         recipe = Recipe(key, COMPILER.stamp(), entry.name, text, written.constants, written.overwrites)

@@ -59,7 +59,8 @@ class Emitted(NamedTuple):
     # Its symbol.
     name: str
     signature: Signature
-    library: JITCodeLibrary
+    # None where its machine code is there already.
+    library: JITCodeLibrary | None
 
 
 Callees = Mapping[str, Emitted]
@@ -523,8 +524,10 @@ class Emitter:
         return Value(types.int64, lambda builder: builder.ptrtoint(self._plain(builder, callee), ir.IntType(64)))
 
     def _plain(self, builder: ir.IRBuilder, callee: Emitted) -> ir.Function:
-        """Return the function of a unit in the module being written, to which its library is linked."""
-        self.target.context.add_linking_libs([callee.library])
+        """Return the function of a unit in the module being written, to which its library, if another, is linked."""
+        context = self.target.context
+        if callee.library is not None and callee.library is not context.active_code_library:
+            context.add_linking_libs([callee.library])
         return _declared(builder.module, callee.name, self.target.context, callee.signature)
 
     def _unit_call(self, callee: Emitted, arguments: Sequence[Value]) -> Value:
@@ -563,7 +566,8 @@ def emit(target: Target, unit: Unit, kinds: Sequence[NumbaType], callees: Callee
     emitter = Emitter(target, unit, kinds, callees)
     context = target.context
     signature = typing.signature(emitter.returned, *kinds)
-    name = f"{unit.name}_{unit.key[:16]}"
+    # Found by its symbol, too, where functions compiled with and without fastmath have to differ.
+    name = f"{unit.name}_{unit.key[:16]}{'_fast' if context.fastmath else ''}"
     module = library.create_ir_module(name)
     plain = _declared(module, name, context, signature)
     # A kernel is not inlined, so that optimisation time grows only linearly with the number of kernels.

@@ -25,13 +25,16 @@ from treadle.kernels import (
 from treadle.link.numba.dtypes import STORAGES
 from treadle.link.numba.status import MEMORY
 from treadle.link.numba.text.library import LIBRARY
-from treadle.link.numba.text.unit import Unit, make_kernel
+from treadle.link.numba.text.unit import Unit, apart, make_kernel
 from treadle.link.numba.text.values import ArrayValue, ScalarValue, padded, product
 
 if TYPE_CHECKING:
     from treadle.graph import Apply, Variable
     from treadle.kernels import Axis
     from treadle.link.numba.text.writer import GraphWriter
+
+# Kernels of so many lines, with those of what they call, are compiled once for all programs.
+_LONG = 80
 
 
 @cache
@@ -44,6 +47,14 @@ def unit_of(kernel: Specialised) -> Unit:
     unit = make_kernel(f"kernel_{kernel.name}", params, lines, uses, is_inlined=kernel.inline)
     LIBRARY.keep(unit)
     return unit
+
+
+@cache
+def _called_by_programs(kernel: Specialised) -> Unit:
+    """Return the unit of a kernel that programs call: a long one is apart, which costs a call 10 nanoseconds more."""
+    unit = unit_of(kernel)
+    lines = sum(each.source.count("\n") for each in unit.with_uses())
+    return apart(unit) if unit.is_kernel and lines >= _LONG else unit
 
 
 class NumbaSite(Site):
@@ -230,7 +241,7 @@ class NumbaSite(Site):
 
     def write(self, version: Specialised, arguments: Sequence[str], keeps: bool) -> Length | None:
         """Write a call."""
-        unit = unit_of(version)
+        unit = _called_by_programs(version)
         arguments = [*arguments, *(self.writer.pointer(each.source) for each in version.externals)]
         if not keeps:
             self.writer.call(unit, arguments, checked=True)

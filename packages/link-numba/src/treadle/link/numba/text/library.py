@@ -17,6 +17,8 @@ from treadle.link.numba.text.unit import Unit
 _HEAD = re.compile(r"def (\w+)\(([^)]*)\):")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 
+# What is long and called a few times in a call of a program at most: its machine code is that of all programs.
+_RUNTIME = ("pool_drop", "pool_give", "pool_take", "block_new", "grow", "made_array", "listed")
 # The functions; {t} in a text stands for a type code, which also ends the function's name. The comment on the first
 # line of each holds the types of the parameters.
 _LENGTHS = """
@@ -385,8 +387,13 @@ class Library:
                 declaration, _, types = head.partition("  # ")
                 source = f"{declaration}\n{body}\n"
                 inner = self.used_by(source, but=name)
-                self._units[name] = Unit(name, source, tuple(types.split()), inner)
+                self._units[name] = Unit(name, source, tuple(types.split()), inner, is_apart=name in _RUNTIME)
             return self._units[name]
+
+    def together(self, unit: Unit) -> list[Unit]:
+        """Return the units that share their machine code with a unit that is apart, those first that others call."""
+        runtime = [found for name in _RUNTIME if (found := self.find(name)) is not None]
+        return runtime if unit in runtime else [unit]
 
     def used_by(self, source: str, but: str = "") -> tuple[Unit, ...]:
         """Return the functions that a text names."""

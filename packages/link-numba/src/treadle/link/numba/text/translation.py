@@ -17,19 +17,23 @@ from treadle.link.numba.primitives import type_of
 from treadle.link.numba.text.emission import BeyondError, Emitted, Target, emit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import llvmlite.binding as llvm
 
     from treadle.link.numba.text.unit import Unit
 
 
-class PartLibrary(JITCodeLibrary):  # type: ignore[misc]  # numba has no types
-    """The code of a unit that only other units call: it is optimised and compiled together with its caller."""
+class WholeLibrary(JITCodeLibrary):  # type: ignore[misc]  # numba has no types
+    """Code that is optimised once, as a whole."""
 
     def _optimize_functions(self, ll_module: llvm.ModuleRef) -> None:
-        """Leave them as they are: they are optimised once, with their caller."""
+        """Leave them as they are."""
         ll_module.data_layout = self._codegen._data_layout
+
+
+class PartLibrary(WholeLibrary):
+    """The code of a unit that only other units call: it is optimised and compiled together with its caller."""
 
     def _optimize_final_module(self) -> None:
         pass
@@ -49,29 +53,37 @@ def compile_unit(unit: Unit, used: Mapping[str, Emitted]) -> Emitted:
     """
     with span("compiler"), global_compiler_lock:
         target = _target()
-        return _emitted(unit, target, PartLibrary(target.context.codegen(), unit.name), used)
+        library = PartLibrary(target.context.codegen(), unit.name)
+        emitted = _emitted(unit, target, library, used)
+        library.finalize()
+        return emitted
 
 
-def compile_entry(unit: Unit, used: Mapping[str, Emitted]) -> Emitted:
-    """Compile a unit that C can call; errors are those of `compile_unit`."""
+def compile_together(units: Sequence[Unit], used: Mapping[str, Emitted]) -> list[Emitted]:
+    """Compile units into one library, those first that others call; all can be called by their symbols.
+
+    Errors are those of `compile_unit`.
+    """
     with span("compiler"), global_compiler_lock:
         target = _target()
-        library = target.context.codegen().create_library(unit.name)
+        library = WholeLibrary(target.context.codegen(), units[-1].name)
         library.enable_object_caching()
-        return _emitted(unit, target, library, used)
+        known = dict(used)
+        for unit in units:
+            known[unit.name] = _emitted(unit, target, library, known)
+        library.finalize()
+        return [known[unit.name] for unit in units]
 
 
 def _emitted(unit: Unit, target: Target, library: JITCodeLibrary, used: Mapping[str, Emitted]) -> Emitted:
     try:
-        emitted = emit(target, unit, [type_of(code) for code in unit.signature], used, library)
+        return emit(target, unit, [type_of(code) for code in unit.signature], used, library)
     except BeyondError as error:
         msg = (
             f"numba: the text of {unit.name} is beyond what is compiled: {error}. Write numbers, pointers, loops over "
             "ranges and variables of one type each, or have Numba compile a function by call_jitted."
         )
         raise LoweringError(msg) from error
-    library.finalize()
-    return emitted
 
 
 def _target() -> Target:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from treadle.cache import digest
 
@@ -29,12 +29,14 @@ class Unit:
     is_kernel: bool = False
     # Whether it is inlined into every caller, whatever its size, so that LLVM can vectorize loops around it.
     is_inlined: bool = False
+    # Whether its machine code is kept by itself, which all programs call by its symbol.
+    is_apart: bool = False
     # A digest of all this, the key in memory and on disk.
     key: str = field(init=False)
 
     def __post_init__(self) -> None:
         """Compute the key."""
-        how = ("inlined",) if self.is_inlined else ()
+        how = [word for word, holds in (("inlined", self.is_inlined), ("apart", self.is_apart)) if holds]
         key = digest(self.name, self.source, *self.signature, *how, "uses", *(u.key for u in self.uses))
         object.__setattr__(self, "key", key)
 
@@ -84,6 +86,12 @@ def make_kernel(
     return Unit(
         name, f"def {name}({names}):\n{body}", codes, tuple(uses), is_kernel=not is_inlined, is_inlined=is_inlined
     )
+
+
+def apart(unit: Unit) -> Unit:
+    """Return a unit under another name, whose machine code is kept by itself."""
+    name = f"{unit.name}_apart"
+    return replace(unit, name=name, source=unit.source.replace(f"def {unit.name}(", f"def {name}(", 1), is_apart=True)
 
 
 def indented(lines: Sequence[str], steps: int = 1) -> list[str]:
