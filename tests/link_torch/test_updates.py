@@ -397,3 +397,36 @@ def test_the_last_of_the_values_for_one_position_is_set(how: str, count: int) ->
             np.testing.assert_array_equal(w.get_value(), expected)
         else:
             np.testing.assert_array_equal(f(np.zeros((5, 4096)), positions, values), expected)
+
+
+@pytest.mark.parametrize("form", ["loop", "while loop", "choice", "loop of large steps"])
+def test_functions_with_loops_and_choices_write_into_old_values_too(form: str) -> None:
+    zero, eye = tt.constant(0.0), tt.eye(3)
+    value = {
+        "loop": tt.scan(lambda r, a: 0.5 * a + r, sequences=[x], outputs_info=[zero])[0][-1],
+        "while loop": tt.while_loop(lambda a: a < 10, lambda a: 2 * a, x[0] + 1),
+        "choice": tt.ifelse(x.sum() > 0, x[0], 2 * x[1]),
+        "loop of large steps": tt.scan(lambda r, a: tt.linalg.eigh(a @ a.T)[1] * r, sequences=[x], outputs_info=[eye])[
+            0
+        ][-1].sum(),
+    }[form]
+    rows, whole = shared(np.ones((40, 3))), shared(np.ones(2 * LARGE))
+    updates = {rows: tt.inc_subtensor(rows[k], value), whole: whole - value * whole.sum() / LARGE}
+    f = function([x, k], [value, whole.sum()], updates=updates, mode="PYTORCH")
+    expected = [np.ones((40, 3)), np.ones(2 * LARGE)]
+    held, places = None, None
+    for at in range(5):
+        result, total = f([0.5, 0.25, -0.125], at)
+        np.testing.assert_allclose(total, expected[1].sum())
+        expected[0][at] += result
+        expected[1] = expected[1] - result * expected[1].sum() / LARGE
+        for variable, wanted in zip((rows, whole), expected, strict=True):
+            np.testing.assert_allclose(variable.get_value(), wanted, rtol=1e-12)
+        if at == 3:
+            assert [memory(rows), memory(whole)] == places
+            held = rows.get_value(borrow=True, return_internal_type=True)
+            before = held.clone()
+        places = [memory(rows), memory(whole)]
+    assert held is not None
+    assert torch.equal(held, before)
+    assert memory(rows) != held.data_ptr()

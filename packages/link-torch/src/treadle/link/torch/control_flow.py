@@ -13,12 +13,13 @@ from typing import Protocol
 
 import torch
 
-from treadle.graph import Apply, Compute, FunctionGraph, IfElse, Type, Value
+from treadle.graph import Apply, Compute, FunctionGraph, IfElse, Type, Value, Variable
 from treadle.link.torch.device import counted_memory
 from treadle.link.torch.loops import Loop, StepLinker
 from treadle.link.torch.programs.forms import ProgramForms
 from treadle.link.torch.programs.program import TorchProgram, loader, tensor_guard
 from treadle.link.torch.programs.storage import from_host, is_native, refuse_transformed, to_native
+from treadle.link.torch.programs.updates import Run, updating
 from treadle.link.torch.table import TORCH
 from treadle.link.torch.whole_loops import on_arrays
 from treadle.link.vm import Program, ProgramLinker, Segment, generate, in_segments
@@ -65,12 +66,15 @@ class ControlFlowProgram(Program):
         place: torch.device,
         native_outputs: frozenset[int],
         forms: ProgramForms,
+        link: Callable[[FunctionGraph, frozenset[int]], Program],
     ) -> None:
         self.fgraph = fgraph
         # Where compiled forms of its parts are kept.
         self.forms = forms
-        self._native = native_outputs
-        self._place = place
+        self.native_outputs = native_outputs
+        self.place = place
+        # Links a graph of the same inputs as this program was linked, with some native outputs.
+        self._link = link
         # Of tensors whose dtypes PyTorch computes with; stretches load the others.
         self._load = [loader(v, place) if is_native(getattr(v.type, "dtype", "")) else None for v in fgraph.inputs]
         outer = in_segments(fgraph, _Stretches(linker), lambda node: not is_control(node))
@@ -94,9 +98,31 @@ class ControlFlowProgram(Program):
         ]
         results = self._run(*values)
         return [
-            self._native_form(x, v.type) if i in self._native else v.type.to_host(x)
+            self._native_form(x, v.type) if i in self.native_outputs else v.type.to_host(x)
             for i, (x, v) in enumerate(zip(results, self.fgraph.outputs, strict=True))
         ]
+
+    def updating(
+        self, replaced: Sequence[tuple[int, int]], write: Callable[[Sequence[Value]], None]
+    ) -> Callable[..., Sequence[Value]]:
+        """Return a function like the program that writes new values into old ones, where nobody holds these."""
+        return updating(self, replaced, write, self) if replaced else self
+
+    def relink(self, fgraph: FunctionGraph, native_outputs: frozenset[int], own: int) -> Run:
+        """Link a graph of the same inputs, as `UpdatingProgram` says."""
+        read = range(own, len(fgraph.outputs))
+        program = self._link(fgraph, native_outputs.union(read))
+        load = [self.loader(fgraph.outputs[k]) for k in read]
+
+        def run(*values: Value) -> Sequence[Value]:
+            results = program(*values)
+            return [*results[:own], *(f(x) for f, x in zip(load, results[own:], strict=True))]
+
+        return run
+
+    def loader(self, var: Variable) -> Callable[[Value], Value]:
+        """Return the function that makes a value of a variable a stored tensor on the program's device."""
+        return loader(var, self.place)
 
     def native_guard(self, kind: Type, name: str) -> tuple[str, dict[str, object]] | None:
         """Return an expression that holds for tensors of exactly the type, where PyTorch stores them as they are."""
@@ -106,7 +132,7 @@ class ControlFlowProgram(Program):
         if isinstance(value, torch.Tensor):
             return value
         dtype = getattr(type_, "dtype", "")
-        return to_native(from_host(value, dtype), dtype).to(self._place)
+        return to_native(from_host(value, dtype), dtype).to(self.place)
 
     def fetch(self, value: Value, type_: Type) -> Value:
         """Return an output in native form as a NumPy array that the caller owns."""
@@ -114,7 +140,7 @@ class ControlFlowProgram(Program):
 
     def device_memory(self) -> Callable[[], int] | None:
         """Begin to count the device's memory anew; return what reads its peak, None on the CPU."""
-        return counted_memory(self._place)
+        return counted_memory(self.place)
 
 
 def _let_share(outer: FunctionGraph) -> None:

@@ -122,7 +122,8 @@ class TorchLinker(DeviceLinker):
         if any(map(is_control, fgraph.apply_nodes)):
             fgraph = with_whole_loops(fgraph, place)
             self.refuse(node for node in fgraph.toposort() if not isinstance(node.op, Segment))
-            return ControlFlowProgram(fgraph, inner, place, native_outputs, forms)
+            link = partial(self._linked, forms=forms)
+            return ControlFlowProgram(fgraph, inner, place, native_outputs, forms, link)
         return inner._link_straight(fgraph, native_outputs)
 
     def _within(self, forms: ProgramForms) -> Self:

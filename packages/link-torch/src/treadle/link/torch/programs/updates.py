@@ -17,7 +17,7 @@ from functools import partial
 from operator import call
 from sys import getrefcount
 from types import BuiltinFunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 
@@ -30,7 +30,6 @@ from treadle.tensor import Elemwise, TensorType, tensors
 
 if TYPE_CHECKING:
     from treadle.graph import Apply
-    from treadle.link.torch.programs.program import TorchProgram
 
 # Puts the new values among a program's results into their cells.
 Write = Callable[[Sequence[Value]], None]
@@ -42,6 +41,28 @@ _own_references = OwnReferences(2)
 _OWN_STORAGE_REFERENCES = 2
 # New memory for all elements of a smaller value takes less time than to see whether it may be written into.
 _LEAST_REUSED = 1 << 15
+
+
+class UpdatingProgram(Protocol):
+    """What is used of a program whose new values are written into old ones."""
+
+    native_outputs: frozenset[int]
+    place: torch.device
+
+    @property
+    def fgraph(self) -> FunctionGraph:
+        """The graph."""
+
+    @property
+    def relink(self) -> Callable[[FunctionGraph, frozenset[int], int], Run]:
+        """Links a graph of the same inputs as the program was linked.
+
+        Some of its outputs are native. The first so many are in memory of their own; the others are stored tensors, for
+        a caller that only reads them.
+        """
+
+    def loader(self, var: Variable) -> Callable[[Value], Value]:
+        """Return the function that makes a value of a variable a stored tensor on the program's device."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +154,7 @@ def _into_result(node: Apply) -> InPlace | None:
     return InPlace(change)
 
 
-def updating(program: TorchProgram, replaced: Sequence[tuple[int, int]], write: Write, whole: Run) -> Run:
+def updating(program: UpdatingProgram, replaced: Sequence[tuple[int, int]], write: Write, whole: Run) -> Run:
     """Return a function like a program that writes new values into old ones, where that is possible.
 
     Which ones, and how, is found out in the first call. `replaced` and `write` are those of `Program.updating`; `whole`
@@ -170,7 +191,7 @@ class _Writer:
     old values are made ready, and none is made before all of them are.
     """
 
-    def __init__(self, program: TorchProgram, targets: Sequence[Target], write: Write, whole: Run) -> None:
+    def __init__(self, program: UpdatingProgram, targets: Sequence[Target], write: Write, whole: Run) -> None:
         fgraph = program.fgraph
         self._program = program
         self._targets = targets
@@ -195,9 +216,8 @@ class _Writer:
         if others or self._computed:
             variables = [*(fgraph.outputs[k] for k in others), *self._computed]
             native = frozenset(n for n, k in enumerate(others) if k in program.native_outputs)
-            self._scope["rest"] = program.relink(
-                FunctionGraph(fgraph.inputs, variables, clone=False), native, len(others)
-            )
+            rest = FunctionGraph(fgraph.inputs, variables, clone=False)
+            self._scope["rest"] = self._linked_later(rest, native, len(others))
             names = [*(f"y{n}" for n in range(len(others))), *self._computed.values()]
             self._lines.append(f"{', '.join(names)}, = rest({self._arguments()})")
         if self._computed:
