@@ -57,6 +57,7 @@ LAZY = {
     "linking.device_linker": "DeviceLinker",
     "linking.devices": "Devices",
     "linking.generator_states": "expand_generators",
+    "linking.lengths": "LENGTH_OPERATORS REDUCED_BY",
     "linking.portable_linker": "PortableLinker",
     "loops.loops": "ENDLESS LoopInputs RowLengths Scan",
     "loops.parts": "LoopParts LoopResults",

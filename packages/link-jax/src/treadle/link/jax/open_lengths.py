@@ -17,27 +17,26 @@ import numpy as np
 from jax import export
 
 from treadle.graph import Apply, NodeTypeError
-from treadle.tensor import CASTS, DimShuffle, Elemwise, Join, Reduction, Subtensor, tensors
+from treadle.tensor import (
+    CASTS,
+    LENGTH_OPERATORS,
+    REDUCED_BY,
+    DimShuffle,
+    Elemwise,
+    Join,
+    Reduction,
+    Subtensor,
+    tensors,
+)
 
-# By names of scalar ops. A comparison that does not hold for all lengths, or for none, raises JAX's error.
+# A comparison that does not hold for all lengths, or for none, raises JAX's error; its own functions ask for none.
 _OPERATORS: Mapping[str, Callable[..., object]] = MappingProxyType(
     {
-        "add": lambda *xs: reduce(operator.add, xs),
-        "mul": lambda *xs: reduce(operator.mul, xs),
-        "sub": operator.sub,
-        "neg": operator.neg,
+        **LENGTH_OPERATORS,
         "floor_div": operator.floordiv,
         "mod": operator.mod,
         "maximum": lambda *xs: reduce(jax.core.max_dim, xs),
         "minimum": lambda *xs: reduce(jax.core.min_dim, xs),
-        "eq": operator.eq,
-        "neq": operator.ne,
-        "lt": operator.lt,
-        "le": operator.le,
-        "gt": operator.gt,
-        "ge": operator.ge,
-        "switch": lambda condition, first, second: first if condition else second,
-        "second": lambda _, x: x,
     }
 )
 
@@ -90,7 +89,7 @@ def computed(node: Apply, values: Sequence[np.ndarray]) -> list[np.ndarray]:
     if isinstance(op, Elemwise):
         function = (lambda x: x) if op.scalar_op in _CASTS else _OPERATORS.get(op.scalar_op.name)
     elif isinstance(op, Reduction) and objects[0].ndim == len(op.axes) == 1 and objects[0].size:
-        function = _REDUCTIONS.get(op.kind)
+        function = _OPERATORS.get(REDUCED_BY.get(op.kind, ""))
     elif isinstance(op, DimShuffle | Subtensor):
         # Which move elements, whatever they are.
         cell: list[Any] = [None]
@@ -113,6 +112,3 @@ def _as_array(values: np.ndarray, dtype: str) -> np.ndarray:
 
 
 _CASTS = frozenset(cast.scalar_op for name, cast in CASTS.items() if np.dtype(name).kind in "if")
-_REDUCTIONS: Mapping[str, Callable[..., object]] = MappingProxyType(
-    {"sum": operator.add, "prod": operator.mul, "max": jax.core.max_dim, "min": jax.core.min_dim}
-)

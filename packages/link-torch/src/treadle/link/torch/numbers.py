@@ -6,9 +6,7 @@ arithmetic they stay symbolic, so that one compiled program serves all shapes.
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
@@ -16,6 +14,8 @@ import torch
 
 from treadle.graph import Apply
 from treadle.tensor import (
+    LENGTH_OPERATORS,
+    REDUCED_BY,
     At,
     Composite,
     DimShuffle,
@@ -38,38 +38,6 @@ HostFunction: TypeAlias = Callable[..., Host]
 
 
 _SIGNED = frozenset({"bool", "int8", "int16", "int32", "int64"})
-
-
-_SCALARS: Mapping[str, Callable[..., int]] = MappingProxyType(
-    {
-        "add": operator.add,
-        "sub": operator.sub,
-        "mul": operator.mul,
-        "floor_div": lambda a, b: 0 if b == 0 else a // b,
-        "mod": lambda a, b: 0 if b == 0 else a % b,
-        "neg": operator.neg,
-        "abs": lambda a: -a if a < 0 else a,
-        "sqr": lambda a: a * a,
-        "sign": lambda a: (a > 0) - (a < 0),
-        "maximum": max,
-        "minimum": min,
-        "identity": lambda a: a,
-        "switch": lambda c, a, b: a if c else b,
-        "eq": operator.eq,
-        "neq": operator.ne,
-        "lt": operator.lt,
-        "le": operator.le,
-        "gt": operator.gt,
-        "ge": operator.ge,
-        "cast_int8": lambda a: a,
-        "cast_int16": lambda a: a,
-        "cast_int32": lambda a: a,
-        "cast_int64": lambda a: a,
-        "ceil": lambda a: a,
-        "floor": lambda a: a,
-        "trunc": lambda a: a,
-    }
-)
 
 
 def _wrapper(dtype: str) -> Callable[[int], int]:
@@ -110,7 +78,7 @@ def _elemwise(op: Elemwise, node: Apply) -> HostFunction | None:
     scalar_op = op.scalar_op
     if isinstance(scalar_op, Composite) or any(d.kind not in "bi" for d in op.loop_dtypes(node)):
         return None
-    function = _SCALARS.get(scalar_op.name)
+    function = LENGTH_OPERATORS.get(scalar_op.name)
     (out,) = (v.type for v in tensors(node.outputs))
     gives_truth = scalar_op.converse is not None or scalar_op.name == "identity"
     if function is None or (out.dtype == "bool" and not gives_truth):
@@ -154,13 +122,14 @@ def _subtensor(op: Subtensor) -> HostFunction | None:
 
 
 def _reduction(op: Reduction) -> HostFunction | None:
-    combine = {"sum": operator.add, "prod": operator.mul}.get(op.kind)
-    if combine is None or op.axes != (0,) or op.dtype != "int64" or op.acc_dtype != "int64":
+    # Those that have a value for no elements.
+    first = {"sum": 0, "prod": 1}.get(op.kind)
+    if first is None or op.axes != (0,) or op.dtype != "int64" or op.acc_dtype != "int64":
         return None
-    first = 0 if op.kind == "sum" else 1
+    combine, start = LENGTH_OPERATORS[REDUCED_BY[op.kind]], first
 
     def reduce(vector: tuple[int, ...]) -> int:
-        result = first
+        result = start
         for a in vector:
             result = combine(result, a)
         return result
