@@ -9,8 +9,7 @@ from jax import lax
 
 from treadle.link.jax.open_lengths import as_length, has_open
 from treadle.link.jax.table import JAX, Lowered
-from treadle.tensor import TensorNode
-from treadle.tensor.arrangement.diagonals import AllocDiag
+from treadle.tensor import AllocDiag, TensorNode
 
 
 @JAX.register(AllocDiag)

@@ -7,7 +7,7 @@ import math
 import torch
 
 from treadle.link.torch.programs.storage import SIGN_BIT
-from treadle.link.torch.table import TORCH, Checked, Flag, Lowered
+from treadle.link.torch.table import TORCH, Lowered
 from treadle.tensor import BinCount, Nonzero, RowOrder, SearchSorted, TensorNode
 
 
@@ -64,11 +64,11 @@ def bin_count(op: BinCount, node: TensorNode) -> Lowered:
         places = torch.where((x >= 0) & (x < bins), x, bins)
         return torch.zeros(bins + 1, dtype=dtype, device=x.device).scatter_add(0, places, added)[:bins]
 
-    def unbounded(x: torch.Tensor, least: torch.Tensor, *weights: torch.Tensor) -> tuple[Flag, torch.Tensor]:
-        counts = torch.bincount(torch.clamp(x, min=0), *weights, minlength=int(least))
-        return (x < 0).any(), counts.to(dtype)
+    def unbounded(x: torch.Tensor, least: torch.Tensor, *weights: torch.Tensor) -> torch.Tensor:
+        # Which refuses negative numbers.
+        return torch.bincount(x, *weights, minlength=int(least)).to(dtype)
 
-    return bounded if op.bounded else Checked(unbounded)
+    return bounded if op.bounded else unbounded
 
 
 @TORCH.register(RowOrder)

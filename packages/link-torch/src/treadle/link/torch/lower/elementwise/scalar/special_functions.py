@@ -23,6 +23,9 @@ for _name in ("j0", "j1", "y0", "y1"):
 for _name in ("k0", "k1"):
     SCALARS.register(_name, {"f": getattr(torch.special, f"modified_bessel_{_name}")})
     SCALARS.register(f"{_name}e", {"f": getattr(torch.special, f"scaled_modified_bessel_{_name}")})
+# Above this the number itself is the result, to the last digit; by PyTorch's own threshold to nine digits.
+SCALARS.register("softplus", {"f": partial(torch.nn.functional.softplus, threshold=40.0)})
+SCALARS.register("sigmoid", {"f": torch.sigmoid})
 SCALARS.register("gamma_tail_moment", {"f": partial(gamma_tail_integral, torch)})
 SCALARS.register("beta_tail_moment", {"f": partial(beta_tail_integral, torch)})
 
