@@ -12,7 +12,7 @@ if TYPE_CHECKING:
         extension,
         special_capsule,
     )
-    from treadle.kernels.definition import Kernel, kernel, kernel_of_text
+    from treadle.kernels.definition import Kernel, TextKernels, kernel, kernel_of_text
     from treadle.kernels.errors import KernelError
     from treadle.kernels.externals import Address, External, Source, external, external_table
     from treadle.kernels.kinds import SIZES, is_pointer, real_dtype, value_kind
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         Length,
         Site,
         at_site,
+        bits_of,
         overwritten_inputs,
         takes_real_only,
     )
@@ -48,13 +49,13 @@ else:
             "treadle.kernels.capsules": "SPECIAL_MODULE capsule_pointer capsule_signature extension special_capsule",
             "treadle.kernels.errors": "KernelError",
             "treadle.kernels.externals": "Address External Source external external_table",
-            "treadle.kernels.definition": "Kernel kernel kernel_of_text",
+            "treadle.kernels.definition": "Kernel TextKernels kernel kernel_of_text",
             "treadle.kernels.kinds": "SIZES is_pointer real_dtype value_kind",
             "treadle.kernels.language": "Status",
             "treadle.kernels.printing.numba": "external_name memory_code numba_lines numba_name value_code",
             "treadle.kernels.numpy_sorts": "BY_NUMPY numpy_sort sorts_table",
             "treadle.kernels.site": (
-                "TABLE Axis Comparison Given Length Site at_site overwritten_inputs takes_real_only"
+                "TABLE Axis Comparison Given Length Site at_site bits_of overwritten_inputs takes_real_only"
             ),
             "treadle.kernels.tree": "Routine Specialised",
             "treadle.kernels.vector_functions": "INACCURATE LIBMVEC VECTOR_FUNCTIONS",
@@ -64,8 +65,8 @@ else:
 __all__ = [
     "BY_NUMPY", "HELPERS", "INACCURATE", "LIBMVEC", "SIZES", "SPECIAL_MODULE", "TABLE", "VECTOR_FUNCTIONS", "Address",
     "Axis", "Comparison", "External", "Given", "Kernel", "KernelError", "Length", "Routine", "Site", "Source",
-    "Specialised", "Status", "at_site", "c_name", "c_text", "capsule_pointer", "capsule_signature", "extension",
-    "external", "external_name", "external_table", "is_pointer", "kernel", "kernel_of_text", "memory_code",
-    "numba_lines", "numba_name", "numpy_sort", "overwritten_inputs", "real_dtype", "sorts_table", "special_capsule",
-    "stored_type", "takes_real_only", "value_code", "value_kind",
+    "Specialised", "Status", "TextKernels", "at_site", "bits_of", "c_name", "c_text", "capsule_pointer",
+    "capsule_signature", "extension", "external", "external_name", "external_table", "is_pointer", "kernel",
+    "kernel_of_text", "memory_code", "numba_lines", "numba_name", "numpy_sort", "overwritten_inputs", "real_dtype",
+    "sorts_table", "special_capsule", "stored_type", "takes_real_only", "value_code", "value_kind",
 ]  # fmt: skip

@@ -26,6 +26,14 @@ def copied(x: Pointer[T], o: Pointer[T], count: int) -> int:
     return OK
 
 
+@kernel
+def common_length(n: int, m: int) -> int:
+    """Return the length that two lengths broadcast to, -1 if they do not."""
+    if m == 1 or n == m:
+        return n
+    return m if n == 1 else -1
+
+
 # Broadcasting. A table says how up to three operands are broadcast to a batch: for each dimension, the first one first,
 # `TABLE_ROW` words, which are its length and the operands' strides. It has one dimension at least. A line is what the
 # last dimension has of a batch; index says which line it is, and has room for `MOST_DIMENSIONS` numbers.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import inspect
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
@@ -259,6 +260,22 @@ def kernel_of_text(name: str, text: str, scope: Mapping[str, Any], *, inline: bo
     names = dict(scope)
     exec(compile(text, f"<kernel {name}>", "exec"), names)
     return Kernel(names[name], inline=inline, source=text)
+
+
+class TextKernels:
+    """Kernels that rules put together by their texts, each made once."""
+
+    def __init__(self) -> None:
+        self._lock = new_lock()
+        self._known: dict[str, Kernel] = {}
+
+    def get(self, name: str, text: str, scope: Mapping[str, Any]) -> Kernel:
+        """Return the kernel of a text, in which ``NAME`` is the kernel's name; see `kernel_of_text`."""
+        with self._lock:
+            if text not in self._known:
+                own = f"{name}_{hashlib.blake2b(text.encode(), digest_size=4).hexdigest()}"
+                self._known[text] = kernel_of_text(own, text.replace("NAME", own), scope)
+            return self._known[text]
 
 
 @overload

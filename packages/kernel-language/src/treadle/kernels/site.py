@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from treadle.config import dataclass
 from treadle.graph import LoweringTable
+from treadle.kernels.kinds import SIZES
 from treadle.kernels.language import SHAPE, Status
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ class Site(ABC):
 
     @abstractmethod
     def bits(self, given: Given) -> Given:
-        """Return an array whose elements are read as unsigned integers of their size, 8 bytes at most."""
+        """Return an array whose elements are read as unsigned integers of their size; complex128 as two of them."""
 
     @abstractmethod
     def integer(self, x: Variable) -> Length:
@@ -164,8 +165,18 @@ class Site(ABC):
         """Make a result of integers: a vector, or the one integer where its rank is 0."""
 
     @abstractmethod
-    def fill(self, out: Variable, x: Variable) -> None:
-        """Copy an operand, broadcast, into a result that `output` has made; the node fails where it does not fit."""
+    def fill(
+        self,
+        out: Variable,
+        x: Variable,
+        part: tuple[Sequence[Axis], Length | None] | None = None,
+        *,
+        adds: bool = False,
+    ) -> None:
+        """Copy an operand, broadcast, into a result that is made, or add it; the node fails where it does not fit.
+
+        `part` is the view of the result that is written to, as the last arguments of `view`; else all of it is.
+        """
 
     @abstractmethod
     def output(self, out: Variable, lengths: Sequence[Length | int]) -> Given:
@@ -219,6 +230,12 @@ class Site(ABC):
 
     def close(self) -> None:  # noqa: B027 - not all backends have something to do then
         """End the node; backends call it."""
+
+
+def bits_of(given: Given) -> tuple[str, tuple[Length, ...]]:
+    """Return the dtype of an array's elements for `Site.bits`, and its strides in these."""
+    size = SIZES[given.dtype]
+    return (f"uint{8 * size}", given.strides) if size <= 8 else ("uint64", tuple(s * 2 for s in given.strides))
 
 
 def overwritten_inputs(node: Apply) -> frozenset[int]:

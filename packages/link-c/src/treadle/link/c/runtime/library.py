@@ -14,7 +14,7 @@ from treadle.link.c.runtime.additions import HELPERS
 from treadle.link.c.runtime.calls import CALLS
 from treadle.link.c.runtime.core import CORE
 from treadle.link.c.runtime.functions.scalars import scalar_helpers
-from treadle.link.c.runtime.indexing import INDEXING, adding, adding_points, placing
+from treadle.link.c.runtime.indexing import INDEXING, adding
 from treadle.link.c.runtime.kernels import KERNELS
 from treadle.link.c.runtime.linked import declarations, symbols
 from treadle.link.c.runtime.loops import LOOPS
@@ -82,9 +82,7 @@ class Library:
             "tr_matmul": matmul,
             "tr_accumulate": accumulated,
             "tr_normalize": normalizer,
-            "tr_place": placing,
             "tr_add": adding,
-            "tr_add_points": adding_points,
         }
 
     def find(self, name: str) -> tuple[str, str] | None:

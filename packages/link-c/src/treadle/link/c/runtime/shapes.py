@@ -96,18 +96,4 @@ static int tr_join(tr_var *v, const int *ix, int count, tr_var *o, int nd, int a
   return 0;
 }
 """,
-    # The values, broadcast to the lengths of o: in place where they have these already.
-    "tr_fill_to": """\
-static int tr_fill_to(tr_var *o, int nd, const tr_var *y, int from_nd, int64_t size, tr_kernel k) {
-  int same = nd == from_nd, status;
-  for (int d = 0; same && d < nd; d++) same = o->n[d] == y->n[d];
-  if (same && tr_is_contiguous(y, nd, size)) {
-    o->p = y->p;
-    for (int d = 0; d < nd; d++) o->s[d] = y->s[d];
-    return 0;
-  }
-  if ((status = tr_alloc(o, nd, size))) return status;
-  return tr_transfer(o, nd, y, from_nd, k);
-}
-""",
 }

@@ -13,6 +13,7 @@ from treadle.kernels import (
     Length,
     Site,
     Status,
+    bits_of,
     overwritten_inputs,
 )
 from treadle.link.c.capsules import ExternalPointer
@@ -71,8 +72,8 @@ class CSite(Site):
 
     def bits(self, given: Given) -> Given:
         """Return an array whose elements are read as unsigned integers."""
-        dtype = f"uint{8 * CTYPES[given.dtype].size}"
-        return replace(given, dtype=dtype, text=f"({_stored(dtype)} *){given.text}")
+        dtype, strides = bits_of(given)
+        return replace(given, dtype=dtype, text=f"({_stored(dtype)} *){given.text}", strides=strides)
 
     def integer(self, x: Variable) -> Length:
         """Return the value of an integer."""
@@ -111,7 +112,9 @@ class CSite(Site):
     def copy(self, out: Variable, x: Variable) -> None:
         """Copy an operand, or hand over its block."""
         source, o, kind = self.unit.slot(x), self.unit.owns(out), ctype(x)  # type: ignore[arg-type]  # a tensor
-        copy = "tr_adopt" if self.unit.dying(x, self.node.inputs) else "tr_copy"
+        # What the op may overwrite is another's block only where nothing needs it after.
+        ends = self._is_dying(x) or self.node.inputs.index(x) in overwritten_inputs(self.node)
+        copy = "tr_adopt" if ends else "tr_copy"
         self.unit.call(f"{copy}(v + {o}, v + {source}, {x.type.ndim}, {kind.size}, tr_move{kind.size})")  # type: ignore[attr-defined]
 
     def choose(self, condition: Comparison, first: Length, second: Length) -> Length:
@@ -135,11 +138,22 @@ class CSite(Site):
         for d, n in enumerate(lengths):
             self.unit.line(f"({result.text})[{d}] = {n};")
 
-    def fill(self, out: Variable, x: Variable) -> None:
-        """Copy an operand into a result."""
-        o, source, size = self.unit.slot(out), self.unit.slot(x), ctype(x).size  # type: ignore[arg-type]  # tensors
-        ranks = [var.type.ndim for var in (out, x)]  # type: ignore[attr-defined]  # tensors
-        self.unit.call(f"tr_transfer(v + {o}, {ranks[0]}, v + {source}, {ranks[1]}, tr_move{size})")
+    def fill(
+        self,
+        out: Variable,
+        x: Variable,
+        part: tuple[Sequence[Axis], Length | None] | None = None,
+        *,
+        adds: bool = False,
+    ) -> None:
+        """Copy or add an operand to a result, or to a view of it."""
+        o, source, kind = self.unit.slot(out), self.unit.slot(x), ctype(x)  # type: ignore[arg-type]  # tensors
+        rank, own = (var.type.ndim for var in (out, x))  # type: ignore[attr-defined]  # tensors
+        if part is not None:
+            o, rank = self.unit.scratch(), len(part[0])
+            self.view_at(o, self.unit.slot(out), *part)
+        kernel = f"tr_add_{kind.short}" if adds else f"tr_move{kind.size}"
+        self.unit.call(f"tr_transfer(v + {o}, {rank}, v + {source}, {own}, {kernel})")
 
     def _named(self, text: str) -> Length:
         self._count += 1

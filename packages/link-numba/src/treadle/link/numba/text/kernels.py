@@ -14,6 +14,7 @@ from treadle.kernels import (
     Site,
     Specialised,
     Status,
+    bits_of,
     external_name,
     memory_code,
     numba_lines,
@@ -25,6 +26,7 @@ from treadle.kernels import (
 from treadle.link.numba.dtypes import STORAGES
 from treadle.link.numba.status import MEMORY
 from treadle.link.numba.text.library import LIBRARY
+from treadle.link.numba.text.reducing import combined
 from treadle.link.numba.text.unit import Unit, apart, make_kernel
 from treadle.link.numba.text.values import ArrayValue, ScalarValue, padded, product
 
@@ -88,9 +90,9 @@ class NumbaSite(Site):
 
     def bits(self, given: Given) -> Given:
         """Return an array whose elements are read as unsigned integers."""
-        dtype = f"uint{8 * STORAGES[given.dtype].itemsize}"
+        dtype, strides = bits_of(given)
         address = given.text.removeprefix(f"as_{memory_code(given.dtype)}(")
-        return replace(given, dtype=dtype, text=f"as_{memory_code(dtype)}({address}")
+        return replace(given, dtype=dtype, text=f"as_{memory_code(dtype)}({address}", strides=strides)
 
     def integer(self, x: Variable) -> Length:
         """Return the value of an integer."""
@@ -143,9 +145,9 @@ class NumbaSite(Site):
         return replace(value, address=address, dims=dims, strides=strides, packed=is_packed, certain=certain)
 
     def copy(self, out: Variable, x: Variable) -> None:
-        """Copy an array; a number needs no copy."""
+        """Copy an array, unless nothing needs it after; a number needs no copy."""
         value = self.writer.value(x)
-        if isinstance(value, ScalarValue):
+        if isinstance(value, ScalarValue) or (self.node.inputs.count(x) == 1 and self.writer.may_overwrite(x)):
             self.writer.bind(out, value)
         else:
             self.writer.copy_into(self.writer.new_output(out, value.dims), value)
@@ -172,10 +174,36 @@ class NumbaSite(Site):
         result = self.writer.new_output(out, [str(len(lengths))])
         self.writer.add(*(f"as_i8({result.address})[{d}] = {n}" for d, n in enumerate(lengths)))
 
-    def fill(self, out: Variable, x: Variable) -> None:
-        """Copy an operand into a result."""
-        result = self.writer.array(out)
-        self.writer.copy_into(result, self.writer.fitted(self.writer.value(x), result.dims))
+    def fill(
+        self,
+        out: Variable,
+        x: Variable,
+        part: tuple[Sequence[Axis], Length | None] | None = None,
+        *,
+        adds: bool = False,
+    ) -> None:
+        """Copy or add an operand to a result, or to a view of it; a number has no places."""
+        writer, result = self.writer, self.writer.value(out)
+        storage = result.storage
+
+        def changed(old: str, new: str) -> str:
+            return combined("sum", storage, old, new) if adds else new
+
+        if isinstance(result, ScalarValue):
+            writer.bind_scalar(out, f"({changed(result.text, writer.scalar(x))})")
+            return
+        target = result if part is None else self.part(result, *part)
+        if not target.ndim:
+            cell = f"as_{storage.memory}({target.address})[0]"
+            new = writer.let(changed(f"({storage.loaded(cell)})", writer.scalar(x)), code=storage.code)
+            writer.add(f"{cell} = {storage.stored(new)}")
+            return
+        source = writer.fitted(writer.value(x), target.dims)
+        if adds:
+            body = [f"o_x = {changed('o_x', 'x_x')}"]
+            writer.run_elementwise("inc", [("x", source)], [("o", target)], body, reads_outputs=True)
+        else:
+            writer.copy_into(target, source)
 
     def output(self, out: Variable, lengths: Sequence[Length | int]) -> Given:
         """Return a result, made here."""

@@ -29,14 +29,6 @@ LINES, ELEMENTS = 16, 64
 
 
 @kernel
-def common_length(n: int, m: int) -> int:
-    """Return the length that two lengths broadcast to, -1 if they do not."""
-    if m == 1 or n == m:
-        return n
-    return m if n == 1 else -1
-
-
-@kernel
 def smaller(n: int, m: int) -> int:
     """Return the smaller length."""
     return min(n, m)

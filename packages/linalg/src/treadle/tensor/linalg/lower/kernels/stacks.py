@@ -7,14 +7,14 @@ kernel leaves by columns, or writes what stands for a missing one.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from treadle.config import dataclass, new_lock
-from treadle.kernels import Given, Kernel, Length, Site, kernel_of_text, language, real_dtype
+from treadle.config import dataclass
+from treadle.kernels import Given, Kernel, Length, Site, TextKernels, language, real_dtype
+from treadle.kernels.blocks import common_length
 from treadle.kernels.language import MATRIX, OK, TOO_LONG, Pointer
 from treadle.tensor.linalg.lower.kernels import matrices
 from treadle.tensor.linalg.lower.kernels import woven as weaving
@@ -23,7 +23,6 @@ from treadle.tensor.linalg.lower.kernels.matrices import (
     MOST,
     UPPER,
     WHOLE,
-    common_length,
     copy_size,
     either_copy_size,
     if_equal,
@@ -72,23 +71,7 @@ class Operand:
     checked: bool = True
 
 
-class _Loops:
-    """Kernels that rules put together, such as loops around others, by their texts."""
-
-    def __init__(self) -> None:
-        self._lock = new_lock()
-        self._known: dict[str, Kernel] = {}
-
-    def get(self, name: str, text: str, scope: Mapping[str, Any]) -> Kernel:
-        """Return the kernel of a text, in which ``NAME`` is the kernel's name."""
-        with self._lock:
-            if text not in self._known:
-                own = f"{name}_{hashlib.blake2b(text.encode(), digest_size=4).hexdigest()}"
-                self._known[text] = kernel_of_text(own, text.replace("NAME", own), scope)
-            return self._known[text]
-
-
-LOOPS = _Loops()
+LOOPS = TextKernels()
 
 
 @dataclass(slots=True)
