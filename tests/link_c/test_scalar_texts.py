@@ -18,6 +18,7 @@ from treadle.link.c.conventions.dtypes import CTYPES
 from treadle.link.c.errors import CompileError
 from treadle.link.c.runtime import Library
 from treadle.link.c.runtime.functions.scalars import scalar_helpers
+from treadle.link.c.text.scalars import in_c
 from treadle.tensor import SCALAR_OPS, Elemwise, ScalarOp
 
 CALLED = re.compile(r"([A-Za-z_][\w{}]*)\(")
@@ -28,7 +29,7 @@ def _called() -> Iterator[tuple[str, str]]:
     for name in SCALAR_OPS.names():
         for kind in CTYPES.values():
             text = SCALARS.find(SCALAR_OPS[name], kind.kind) or ""
-            for call in CALLED.findall(text if isinstance(text, str) else ""):
+            for call in CALLED.findall(in_c(text) if isinstance(text, str) else ""):
                 yield name, call.replace("{s}", kind.suffix).replace("{t}", kind.math)
 
 

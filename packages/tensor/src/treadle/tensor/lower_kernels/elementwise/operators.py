@@ -1,4 +1,7 @@
-"""Expressions of scalar ops that C and Numba have alike: ``{0}`` and ``{1}`` are the operands."""
+"""Expressions of scalar ops that C and Numba have alike: ``{0}`` and ``{1}`` are the operands.
+
+``libm_exp_{t}`` stands for a function of the C library, for numbers of the type computed with.
+"""
 
 from __future__ import annotations
 
@@ -28,3 +31,16 @@ for _name, _kinds, _text in (
     ("invert", "iu", "~{0}"),
 ):
     SCALAR_KERNELS.register(_name, {_kinds: _text})
+
+for _name in (
+    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh", "erf", "erfc",
+    "cbrt",
+):  # fmt: skip
+    SCALAR_KERNELS.register(_name, {"f": f"libm_{_name}_{{t}}({{0}})"})
+for _name in ("sin", "cos", "tan", "sinh", "cosh", "tanh"):
+    SCALAR_KERNELS.register(f"arc{_name}", {"f": f"libm_a{_name}_{{t}}({{0}})"})
+for _name, _function in {
+    "arctan2": "atan2",
+    **{_same: _same for _same in ("pow", "hypot", "nextafter", "fmod")},
+}.items():
+    SCALAR_KERNELS.register(_name, {"f": f"libm_{_function}_{{t}}({{0}}, {{1}})"})

@@ -1,6 +1,7 @@
 """C texts of scalar ops: expressions that compilers vectorize, and functions of the C library.
 
-Operators that Numba's text has alike are `treadle.tensor.lower_kernels.elementwise.operators`.
+Operators and functions of the C library that Numba's text has alike are in
+`treadle.tensor.lower_kernels.elementwise.operators`.
 """
 
 from __future__ import annotations
@@ -33,14 +34,9 @@ for _name, _texts in {
     # Powers.
     "sqrt": {"f": "sqrt{s}({0})"},
     "reciprocal": {"f": "1 / {0}"},
-    "pow": {"f": "pow{s}({0}, {1})", "iu": "tr_pow_{t}({0}, {1})"},
-    "arctan2": {"f": "atan2{s}({0}, {1})"},
-    "cbrt": {"f": "cbrt{s}({0})"},
-    "hypot": {"f": "hypot{s}({0}, {1})"},
+    "pow": {"iu": "tr_pow_{t}({0}, {1})"},
     # Parts and neighbours of floats.
     "copysign": {"f": "copysign{s}({0}, {1})"},
-    "nextafter": {"f": "nextafter{s}({0}, {1})"},
-    "fmod": {"f": "fmod{s}({0}, {1})"},
     "ldexp": {"f": "ldexp{s}({0}, {1} > 5000 ? 5000 : {1} < -5000 ? -5000 : (int){1})"},
     "frexp_mantissa": {"f": "tr_mantissa_{t}({0})"},
     "spacing": {"f": "tr_spacing_{t}({0})"},
@@ -56,14 +52,6 @@ for _name, _texts in {
 # Casts: every computed value is converted to the dtype of the result anyway.
 for _dtype, _cast in CASTS.items():
     SCALARS.register(_cast.name, {"fiub": "({0} != 0)" if _dtype == "bool" else "{0}"})
-
-# Functions of one operand in the C library, under NumPy's name or another one.
-for _name in (
-    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh", "erf", "erfc",
-):  # fmt: skip
-    SCALARS.register(_name, {"f": f"{_name}{{s}}({{0}})"})
-for _name in ("sin", "cos", "tan", "sinh", "cosh", "tanh"):
-    SCALARS.register(f"arc{_name}", {"f": f"a{_name}{{s}}({{0}})"})
 
 # In place of kernels of one number, those of many, `treadle.tensor.BLOCK_KERNELS`: a fifth to a quarter of the time.
 for _name in KERNEL_BLOCKS:

@@ -1,6 +1,7 @@
 """Numba texts of scalar ops: Python expressions, with functions of `treadle.link.numba.text.library`.
 
-Operators that C has alike are `treadle.tensor.lower_kernels.elementwise.operators`.
+Operators and functions of the C library that C has alike are in
+`treadle.tensor.lower_kernels.elementwise.operators`.
 """
 
 from __future__ import annotations
@@ -43,14 +44,9 @@ for _name, _texts in {
     # Powers.
     "sqrt": {"f": "sqrt({0})"},
     "reciprocal": {"f": "{t}(1) / {0}"},
-    "pow": {"f": "libm_pow_{t}({0}, {1})", "iu": "pow_{t}({0}, {1})"},
-    "arctan2": {"f": "libm_atan2_{t}({0}, {1})"},
-    "cbrt": {"f": "libm_cbrt_{t}({0})"},
-    "hypot": {"f": "libm_hypot_{t}({0}, {1})"},
+    "pow": {"iu": "pow_{t}({0}, {1})"},
     # Parts and neighbours of floats.
     "copysign": {"f": "copysign({0}, {1})"},
-    "nextafter": {"f": "libm_nextafter_{t}({0}, {1})"},
-    "fmod": {"f": "libm_fmod_{t}({0}, {1})"},
     "ldexp": {"f": "ldexp_{t}({0}, i8({1}))"},
     # Integers.
     "gcd": {"iu": "gcd_{t}({0}, {1})"},
@@ -61,14 +57,6 @@ for _name, _texts in {
 # Casts: their operand already has the dtype of the result when the text is filled in.
 for _cast in CASTS.values():
     SCALARS.register(_cast.name, {"fiub": "{0}"})
-
-# Functions of one operand in libm, under NumPy's name or another one.
-for _name in (
-    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh", "erf", "erfc",
-):  # fmt: skip
-    SCALARS.register(_name, {"f": f"libm_{_name}_{{t}}({{0}})"})
-for _name in ("sin", "cos", "tan", "sinh", "cosh", "tanh"):
-    SCALARS.register(f"arc{_name}", {"f": f"libm_a{_name}_{{t}}({{0}})"})
 
 # Complex numbers: libm's functions, as in NumPy.
 for _name, _text in {
