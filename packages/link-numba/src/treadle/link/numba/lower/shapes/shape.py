@@ -39,38 +39,16 @@ def lower_reshape(op: Reshape, node: TensorNode, writer: GraphWriter) -> None:
 
 def _resolved(writer: GraphWriter, lengths: Sequence[str], size: str) -> list[str]:
     """Return the lengths with -1 replaced; the program stops if the number of elements differs."""
-    free = [d for d, n in enumerate(lengths) if n == "-1"]
-    if all(map(is_literal, lengths)) and not free:
-        writer.stop_if(f"{product(list(lengths))} != {size}", SHAPE)
-        return list(lengths)
-    dims = [writer.let(n, "n") if is_literal(n) else _named(writer, n) for n in lengths]
-    names = [n for n in dims if not is_literal(n)]
-    if not free and not names:
-        return dims
-    remainder = writer.name("rest")
-    count = writer.name("free")
-    writer.add(f"{remainder} = 1", f"{count} = 0")
-    for n in dims:
-        writer.stop_if(f"{n} < -1", SHAPE)
-        writer.add(f"if {n} == -1:", f"    {count} = {count} + 1", "else:", f"    {remainder} = {remainder} * {n}")
-    writer.stop_if(f"{count} > 1", SHAPE)
-    writer.add(f"if {count} == 1:")
-    writer.add(f"    if {remainder} == 0:", f"        return STOP({SHAPE})")
-    missing = writer.name("n")
-    writer.add(f"    {missing} = {size} // {remainder}", "else:", f"    {missing} = 1")
-    result = []
-    for n in dims:
-        if n == "-1":
-            result.append(missing)
-        elif is_literal(n):
-            result.append(n)
-        else:
-            chosen = writer.name("n")
-            writer.add(f"{chosen} = {n}", f"if {n} == -1:", f"    {chosen} = {missing}")
-            result.append(chosen)
-    writer.stop_if(f"{product(result)} != {size}", SHAPE)
-    return result
-
-
-def _named(writer: GraphWriter, text: str) -> str:
-    return writer.let(text, "n")
+    dims = [writer.let(n, "n") for n in lengths]
+    free = [n for n in dims if n == "-1" or not is_literal(n)]
+    if free:
+        for n in free:
+            writer.stop_if(f"{n} < -1", SHAPE)
+        count = writer.let(" + ".join(f"i8({n} == -1)" for n in free), "free")
+        # Minus the product of the other lengths, where one is to be found.
+        total = writer.let(product(dims), "total")
+        writer.stop_if(f"{count} > 1 or ({count} == 1 and {total} == 0)", SHAPE)
+        missing = writer.let(f"{size} // max(-{total}, 1)", "n")
+        dims = [n if n not in free else writer.let(f"{missing} if {n} == -1 else {n}", "n") for n in dims]
+    writer.stop_if(f"{product(dims)} != {size}", SHAPE)
+    return dims
