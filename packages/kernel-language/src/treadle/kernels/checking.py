@@ -69,6 +69,7 @@ class Checker(Calls):
             routines=list(dict.fromkeys([*self.routines, *(r for k in self.kernels for r in k.routines)])),
             externals=self._externals(tree),
             inline=self.kernel.inline,
+            compact=self.kernel.compact,
             where=self.kernel.where,
         )
 

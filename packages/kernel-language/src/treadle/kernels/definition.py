@@ -50,6 +50,8 @@ class Kernel:
         kernel is compiled, and decide what is compiled.
     inline
         Whether compilers make it a part of its callers: for what is called for each element.
+    compact
+        Whether its loops are short or rare, so that compilers need not unroll them.
     source
         The function's text, where it is in no file; see `kernel_of_text`.
 
@@ -73,9 +75,12 @@ class Kernel:
     3.0
     """
 
-    def __init__(self, function: Callable[..., Any], *, inline: bool = False, source: str = "") -> None:
+    def __init__(
+        self, function: Callable[..., Any], *, inline: bool = False, compact: bool = False, source: str = ""
+    ) -> None:
         self.function = function
         self.inline = inline
+        self.compact = compact
         self.source = source
         self.name: str = function.__name__
         self.where = f"{function.__module__}.{function.__qualname__}"
@@ -252,14 +257,16 @@ def _described(dtype: str, rank: int) -> str:
     return f"{what} of {dtype}"
 
 
-def kernel_of_text(name: str, text: str, scope: Mapping[str, Any], *, inline: bool = False) -> Kernel:
+def kernel_of_text(
+    name: str, text: str, scope: Mapping[str, Any], *, inline: bool = False, compact: bool = False
+) -> Kernel:
     """Return the kernel that a text defines under a name; names in it stand for what `scope` has.
 
     For rules that put kernels together, such as a loop around one that a user of the rule passes.
     """
     names = dict(scope)
     exec(compile(text, f"<kernel {name}>", "exec"), names)
-    return Kernel(names[name], inline=inline, source=text)
+    return Kernel(names[name], inline=inline, compact=compact, source=text)
 
 
 class TextKernels:
@@ -269,12 +276,12 @@ class TextKernels:
         self._lock = new_lock()
         self._known: dict[str, Kernel] = {}
 
-    def get(self, name: str, text: str, scope: Mapping[str, Any]) -> Kernel:
+    def get(self, name: str, text: str, scope: Mapping[str, Any], *, compact: bool = False) -> Kernel:
         """Return the kernel of a text, in which ``NAME`` is the kernel's name; see `kernel_of_text`."""
         with self._lock:
             if text not in self._known:
                 own = f"{name}_{hashlib.blake2b(text.encode(), digest_size=4).hexdigest()}"
-                self._known[text] = kernel_of_text(own, text.replace("NAME", own), scope)
+                self._known[text] = kernel_of_text(own, text.replace("NAME", own), scope, compact=compact)
             return self._known[text]
 
 

@@ -266,5 +266,7 @@ class Specialised:
     externals: Sequence[External] = ()
     # Whether it becomes a part of its callers.
     inline: bool = False
+    # Whether its loops need not be unrolled.
+    compact: bool = False
     # Where it is defined, for comments.
     where: str = ""

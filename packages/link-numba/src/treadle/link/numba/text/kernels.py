@@ -42,8 +42,10 @@ _LONG = 80
 @cache
 def unit_of(kernel: Specialised) -> Unit:
     """Return the unit of a kernel."""
-    lines = numba_lines(kernel, lambda called: unit_of(called).name)
-    uses = [*map(unit_of, kernel.kernels), *LIBRARY.used_by("\n".join(lines))]
+    # A compact one does not become a part of callers whose loops are unrolled.
+    units = {called: (_called_by_programs if called.compact else unit_of)(called) for called in kernel.kernels}
+    lines = numba_lines(kernel, lambda called: units[called].name)
+    uses = [*units.values(), *LIBRARY.used_by("\n".join(lines))]
     params = [(numba_name(p.name), value_code(p.kind)) for p in kernel.parameters]
     params += [(external_name(each), "i8") for each in kernel.externals]
     unit = make_kernel(f"kernel_{kernel.name}", params, lines, uses, is_inlined=kernel.inline)
@@ -56,7 +58,7 @@ def _called_by_programs(kernel: Specialised) -> Unit:
     """Return the unit of a kernel that programs call: a long one is apart, which costs a call 10 nanoseconds more."""
     unit = unit_of(kernel)
     lines = sum(each.source.count("\n") for each in unit.with_uses())
-    return apart(unit) if unit.is_kernel and lines >= _LONG else unit
+    return apart(unit, is_compact=kernel.compact) if unit.is_kernel and lines >= _LONG else unit
 
 
 class NumbaSite(Site):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
+import llvmlite.binding as llvm
 from numba.core import callconv
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
@@ -19,8 +20,6 @@ from treadle.link.numba.text.emission import BeyondError, Emitted, Target, emit
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import llvmlite.binding as llvm
-
     from treadle.link.numba.text.unit import Unit
 
 
@@ -30,6 +29,19 @@ class WholeLibrary(JITCodeLibrary):  # type: ignore[misc]  # numba has no types
     def _optimize_functions(self, ll_module: llvm.ModuleRef) -> None:
         """Leave them as they are."""
         ll_module.data_layout = self._codegen._data_layout
+
+
+class CompactLibrary(WholeLibrary):
+    """Code whose loops are neither unrolled nor interleaved, which takes LLVM two thirds of the time."""
+
+    def _optimize_final_module(self) -> None:
+        codegen, options = self._codegen, llvm.create_pipeline_tuning_options(3)
+        options.loop_unrolling = options.loop_interleaving = False
+        options.loop_vectorization = options.slp_vectorization = True
+        first, builder = codegen._module_pass_manager(loop_vectorize=False, slp_vectorize=False, opt=0, cost="cheap")
+        first.run(self._final_module, builder)
+        builder = llvm.create_pass_builder(codegen._tm, options)
+        builder.getModulePassManager().run(self._final_module, builder)
 
 
 class PartLibrary(WholeLibrary):
@@ -66,7 +78,8 @@ def compile_together(units: Sequence[Unit], used: Mapping[str, Emitted]) -> list
     """
     with span("compiler"), global_compiler_lock:
         target = _target()
-        library = WholeLibrary(target.context.codegen(), units[-1].name)
+        kind = CompactLibrary if units[-1].is_compact else WholeLibrary
+        library = kind(target.context.codegen(), units[-1].name)
         library.enable_object_caching()
         known = dict(used)
         for unit in units:

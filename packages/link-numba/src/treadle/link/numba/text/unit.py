@@ -31,12 +31,15 @@ class Unit:
     is_inlined: bool = False
     # Whether its machine code is kept by itself, which all programs call by its symbol.
     is_apart: bool = False
+    # Whether, being apart, its loops are not unrolled.
+    is_compact: bool = False
     # A digest of all this, the key in memory and on disk.
     key: str = field(init=False)
 
     def __post_init__(self) -> None:
         """Compute the key."""
-        how = [word for word, holds in (("inlined", self.is_inlined), ("apart", self.is_apart)) if holds]
+        asked = {"inlined": self.is_inlined, "apart": self.is_apart, "compact": self.is_compact}
+        how = [word for word, holds in asked.items() if holds]
         key = digest(self.name, self.source, *self.signature, *how, "uses", *(u.key for u in self.uses))
         object.__setattr__(self, "key", key)
 
@@ -88,10 +91,11 @@ def make_kernel(
     )
 
 
-def apart(unit: Unit) -> Unit:
+def apart(unit: Unit, *, is_compact: bool = False) -> Unit:
     """Return a unit under another name, whose machine code is kept by itself."""
     name = f"{unit.name}_apart"
-    return replace(unit, name=name, source=unit.source.replace(f"def {unit.name}(", f"def {name}(", 1), is_apart=True)
+    source = unit.source.replace(f"def {unit.name}(", f"def {name}(", 1)
+    return replace(unit, name=name, source=source, is_apart=True, is_compact=is_compact)
 
 
 def indented(lines: Sequence[str], steps: int = 1) -> list[str]:

@@ -235,7 +235,9 @@ class Stack:
             length = self._asked(body, name, kinds, static) if count is None else count
             loop.room(name, self.site.room(kinds[name], length), length)
         text = loop.text(body, static, getattr(self.op, "check_finite", False) if finite is None else finite)
-        kernel = LOOPS.get(body.name, text, {**vars(matrices), **loop.scope, body.name: body, "__name__": __name__})
+        scope = {**vars(matrices), **loop.scope, body.name: body, "__name__": __name__}
+        # Loops over lengths that are known are unrolled.
+        kernel = LOOPS.get(body.name, text, scope, compact=not loop.has_known)
         if eights is not None and self._may_be_small(eights.most):
             room = self.site.compute(
                 weaving.woven_size, self._woven_elements(eights), len(self._parts) * eights.most**2
@@ -301,6 +303,8 @@ class _Loop:
         # What the kernel's parameters are called with.
         self.values: dict[str, str] = {}
         self.dims: dict[str, str] = {}
+        # Whether a length other than 1 is a number in the text.
+        self.has_known = False
         for d, count in enumerate(counts):
             self._integer(f"count{d}", count)
         for name, length in stack.lengths.items():
@@ -331,6 +335,7 @@ class _Loop:
     def _dim(self, name: str, length: Length) -> str:
         """Return a length as the loop's text has it; short ones that are known are numbers."""
         if length.text.isdigit() and int(length.text) <= _SHORT:
+            self.has_known |= length.text != "1"
             return length.text
         if length.text not in self.dims:
             self.dims[length.text] = name
