@@ -104,6 +104,17 @@ def test_symbols_differ_by_fastmath(compiled: list[str]) -> None:
     assert compiled == [inner.name] * 2
 
 
+@pytest.mark.parametrize(("shape", "is_compact"), [((None, None), True), ((3, 3), False), ((40, 40), True)])
+def test_loops_around_lapack_are_compact_unless_they_are_of_short_known_lengths(
+    shape: tuple[int | None, ...], is_compact: bool
+) -> None:
+    x = tt.TensorType("float64", shape)("x")
+    units = write_program(FunctionGraph([x], [tt.linalg.cholesky(x)])).entry.with_uses()
+    assert [unit.is_compact for unit in units if unit.name.startswith("kernel_cholesky") and unit.is_apart] == [
+        is_compact
+    ]
+
+
 def test_programs_call_the_runtime_of_all_programs() -> None:
     x = tt.dvector("x")
     entry = write_program(FunctionGraph([x], [x + 1])).entry
