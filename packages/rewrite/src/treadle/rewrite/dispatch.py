@@ -198,6 +198,8 @@ class Plan:
         How many levels of nodes they look at, those that wait for an op included.
     loose
         Whether one of them is of unknown depth.
+    left_out
+        Rules that wait for an op.
     every
         The rules that the graph has the ops for.
     always
@@ -206,10 +208,12 @@ class Plan:
         What tells which number an input holds, and the rules that want one, by the number.
     """
 
-    __slots__ = ("_cached", "_wanting", "always", "every", "loose", "numbers", "reach", "value_of")
+    __slots__ = ("_cached", "_wanting", "always", "every", "left_out", "loose", "numbers", "reach", "value_of")
 
-    def __init__(self, slots: tuple[Slot, ...], conditional: frozenset[int], reach: int, loose: bool) -> None:
-        self.reach, self.loose = reach, loose
+    def __init__(
+        self, slots: tuple[Slot, ...], left_out: frozenset[int], conditional: frozenset[int], reach: int, loose: bool
+    ) -> None:
+        self.reach, self.loose, self.left_out = reach, loose, left_out
         self.value_of: Callable[[Variable], complex | None] | None = None
         numbers: dict[complex, set[int]] = {}
         for slot in slots:
@@ -218,8 +222,8 @@ class Plan:
                 if slot.apply.value_of is self.value_of:
                     numbers.setdefault(slot.number, set()).add(slot.at)
         self.numbers = {number: frozenset(wanting) for number, wanting in numbers.items()}
-        self._wanting = conditional.union(*numbers.values())
-        self.always = slots if self._wanting.isdisjoint(slot.at for slot in slots) else None
+        self._wanting = {slot.at for slot in slots if slot.at in conditional}.union(*numbers.values())
+        self.always = None if self._wanting else slots
         self.every = slots
         self._cached: dict[object, tuple[Slot, ...]] = {}
 

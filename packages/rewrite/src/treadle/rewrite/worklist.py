@@ -84,10 +84,10 @@ class Worklist:
         if plan is None:
             index = self._index
             numbers = sorted(index.tracked[op] - self._stopped)
-            ready = [i for i in numbers if i in self._met or i not in index.waiting]
-            slots = tuple([self._slots[i] or self._slot(i) for i in ready])
+            left_out = index.waiting.intersection(numbers) - self._met
+            slots = tuple([self._slots[i] or self._slot(i) for i in numbers if i not in left_out])
             loose = not index.loose.isdisjoint(numbers)
-            plan = self._plans[number] = Plan(slots, index.conditional, index.reach(numbers), loose)
+            plan = self._plans[number] = Plan(slots, left_out, index.conditional, index.reach(numbers), loose)
         return plan
 
     def _slot(self, i: int) -> Slot:
@@ -101,7 +101,7 @@ class Worklist:
         self._known = len(self._ops)
         if not met <= self._met:
             self._met |= met
-            self._plans.clear()
+            self._plans = {key: plan for key, plan in self._plans.items() if plan.left_out.isdisjoint(met)}
 
     def _slots_for(self, node: Apply) -> tuple[Slot, ...]:
         """Return the rules to try on a node."""
