@@ -179,6 +179,10 @@ def _blocks(n: int) -> Make:
 
 
 CASES: Mapping[str, Mapping[str, Make]] = {
+    "AllocDiag": {
+        "10 rows": lambda rng: (tt.AllocDiag(), [rng.normal(size=10), 10, 10]),
+        "1,000 rows": lambda rng: (tt.AllocDiag(), [rng.normal(size=1000), 1000, 1000]),
+    },
     "BinCount": {"100 integers": _counts(100), "100,000 integers": _counts(100_000)},
     "BlockDiagonal": {"2 of 4 rows": _blocks(4), "2 of 200 rows": _blocks(200)},
     "CheckMask": {"100 elements": lambda rng: (tt.CheckMask(), [rng.uniform(size=100) < 0.5, np.array(100)])},
