@@ -175,7 +175,7 @@ def test_a_transposed_matrix_times_a_vector_or_column_is_as_on_the_vm() -> None:
 def test_padding_with_a_number_is_one_operation_for_each_dimension(width: Any) -> None:
     x = tt.dmatrix("x")
     values = np.arange(6.0).reshape(2, 3)
-    f = function([x], tt.pad(x, width, constant_values=7), mode="JAX")
+    f: Any = function([x], tt.pad(x, width, constant_values=7), mode="JAX")
     np.testing.assert_array_equal(f(values), function([x], tt.pad(x, width, constant_values=7), mode="VM")(values))
     assert "concatenate" not in str(f.vm.jaxpr(values))
 

@@ -23,6 +23,7 @@ from treadle.link.jax.mapped_axes import varying, varying_axes
 Kind: TypeAlias = Any
 Operand: TypeAlias = Any
 _instantiated: Callable[[Operand], jax.Array] = ad.instantiate_zeros
+_along: Callable[..., Kind] = jax.sharding.ManualAxisType
 _is_undefined: Callable[[Operand], bool] = ad.is_undefined_primal
 
 Arrays: TypeAlias = "tuple[jax.Array, ...]"
@@ -47,7 +48,7 @@ class Product:
         """
         operands = [*fixed, *moves]
         axes = frozenset[str]().union(*map(varying_axes, operands))
-        along: Any = jax.sharding.ManualAxisType(varying=axes)
+        along = _along(varying=axes)
         types = tuple(kind.update_manual_axis_type(along) if axes else kind for kind in kinds)
         marked = [varying(x, axes) for x in operands]
         return tuple(_PRODUCT.bind(*marked, product=self, count=len(fixed), kinds=types))

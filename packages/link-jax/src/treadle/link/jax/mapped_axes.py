@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import jax
+import jax.numpy as jnp
 from jax import lax
 
 # A tree of arrays.
@@ -52,7 +53,7 @@ def while_loop(goes_on: Callable[[State], jax.Array], step: Callable[[State], St
     return end
 
 
-def fori_loop(count: int, step: Callable[[jax.Array | int, State], State], start: State) -> State:
+def fori_loop(count: int, step: Callable[[jax.Array, State], State], start: State) -> State:
     """Return what `lax.fori_loop` ends with, wherever it is traced, counting from 0."""
-    end: State = lax.fori_loop(0, count, step, carried(lambda state: step(0, state), start))
+    end: State = lax.fori_loop(0, count, step, carried(lambda state: step(jnp.asarray(0), state), start))
     return end

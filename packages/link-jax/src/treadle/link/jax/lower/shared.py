@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -71,8 +72,8 @@ class _Rules(ArrayRules):
         if all(same):
             return joined
         first, last = same.index(False), len(same) - same[::-1].index(False)
-        (*kinds,) = node.inputs[first:last]
-        middle = super().join(op, op.make_node(*kinds))
+        between: Any = op.make_node(*node.inputs[first:last])
+        middle = super().join(op, between)
 
         def run(*xs: jax.Array) -> jax.Array:
             others = {(*x.shape[: op.axis], *x.shape[op.axis + 1 :]) for x in xs}
