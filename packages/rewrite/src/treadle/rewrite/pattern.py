@@ -267,7 +267,7 @@ class Law:
     """
 
     __slots__ = (
-        *("_lhs", "_name", "_operands", "_programs", "_rhs", "_when"),
+        *("_is_commutative", "_known_programs", "_lhs", "_name", "_operands", "_rhs", "_when"),
         *("below", "depth", "needs_graph", "number", "op", "value_of"),
     )
 
@@ -294,8 +294,9 @@ class Law:
         self._rhs = rhs
         self._when = when
         self.value_of = value_of or (lambda _var: None)
-        orders = _orders(lhs, is_commutative or (lambda _op: False))
-        self._programs = tuple(dict.fromkeys(map(_compile, orders)))
+        self._is_commutative = is_commutative or (lambda _op: False)
+        # Made when it is first tried: most laws of a process never are.
+        self._known_programs: tuple[_Program, ...] = ()
         self.op: Any = lhs.pattern_op
         self.depth = _depth(lhs)
         # Known to the caller, which tries the law only where the op is.
@@ -303,6 +304,13 @@ class Law:
         self.below: tuple[Tracked, ...] = tuple(below[:1])
         self.number = next((x for x in lhs.pattern_args if isinstance(x, bool | int | float | complex)), None)
         self.needs_graph = _counts_uses(lhs)
+
+    @property
+    def _programs(self) -> tuple[_Program, ...]:
+        if not self._known_programs:
+            orders = _orders(self._lhs, self._is_commutative)
+            self._known_programs = tuple(dict.fromkeys(map(_compile, orders)))
+        return self._known_programs
 
     @staticmethod
     def _check_right_side(name: str, lhs: Pattern, part: object, rhs: object) -> None:

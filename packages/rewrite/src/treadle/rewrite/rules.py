@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import os
 import sys
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import field
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from treadle.config import dataclass
 from treadle.graph import DuplicateRegistrationError, Op
 from treadle.rewrite.engine.interface import GraphRewriter, NodeRewriter
 from treadle.rewrite.engine.tracked import Tracked, check_tracked
@@ -385,9 +386,11 @@ def _place_of_caller() -> str:
     file = frame.f_code.co_filename
     while frame.f_back is not None and frame.f_back.f_code.co_filename == file:
         frame = frame.f_back
-    return f"{Path(file).name}:{frame.f_lineno}"
+    return f"{os.path.basename(file)}:{frame.f_lineno}"  # noqa: PTH119 - hundreds of times in each process
 
 
 def _place_of(function: object) -> str:
     code = getattr(function, "__code__", None)
-    return f"{Path(code.co_filename).name}:{code.co_firstlineno}" if code is not None else repr(function)
+    if code is None:
+        return repr(function)
+    return f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}"  # noqa: PTH119 - as above
