@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 import warnings
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from treadle.compile.errors import CompileError, FunctionValueError
 from treadle.compile.mode.mode import Mode
 from treadle.compile.value_text import value_text
-from treadle.config import TreadleWarning, config, lazy_module
+from treadle.config import TreadleWarning, config, dataclass, lazy_module
 from treadle.graph import Constant, NodeArithmeticError, SharedVariable, memory_roots, roots_of
 from treadle.link.vm import Program, ProgramLinker, link_node_by_node
 

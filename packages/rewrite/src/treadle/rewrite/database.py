@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 import sys
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
-from treadle.config import config, discover, lazy_module, new_lock
+from treadle.config import config, dataclass, discover, lazy_module, new_lock
 from treadle.graph import DuplicateRegistrationError
 from treadle.rewrite.engine.interface import Rewriter
 from treadle.rewrite.errors import AmbiguousTagError, RewriterTypeError, RewriteWarning, UnknownTagError

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from treadle.config import lazy_module
+from treadle.config import dataclass, lazy_module
 from treadle.graph import Apply, FunctionGraph, Op, Variable, html_comparison
 from treadle.rewrite.database import Entry, RewriteDatabase
 from treadle.rewrite.default import optdb

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from treadle.compile.debugmode.comparison import is_close, is_same
@@ -18,6 +18,7 @@ from treadle.compile.debugmode.errors import (
     StrideMismatchError,
     described,
 )
+from treadle.config import dataclass
 from treadle.graph import LoweringError, NodeError, raise_node_error
 
 if TYPE_CHECKING:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from treadle.compile.errors import CallError, FunctionTypeError
 from treadle.compile.functions.function import Function
 from treadle.compile.io import In, Out, as_in
-from treadle.config import text_of
+from treadle.config import dataclass, text_of
 from treadle.graph import GraphTypeError, TreeForm, Variable, is_tree, tree_flatten
 
 if TYPE_CHECKING:

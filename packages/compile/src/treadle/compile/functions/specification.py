@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from treadle.compile.errors import FunctionTypeError, FunctionValueError, UnusedInputError
 from treadle.compile.functions.locking import read_together
 from treadle.compile.functions.replacements import read_givens, read_updates, shared_in, with_default_updates
 from treadle.compile.io import In, Out, as_in, as_out, check_downcast
-from treadle.config import config, text_of
+from treadle.config import config, dataclass, text_of
 from treadle.graph import (
     Constant,
     Container,

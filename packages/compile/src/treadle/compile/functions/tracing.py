@@ -5,14 +5,13 @@ from __future__ import annotations
 import inspect
 import weakref
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import partial, update_wrapper
 from typing import TYPE_CHECKING, Any, NamedTuple, cast, overload
 
 from treadle.compile.errors import CallError, FunctionTypeError
 from treadle.compile.functions.facade import function
 from treadle.compile.io import In
-from treadle.config import new_lock, text_of
+from treadle.config import dataclass, new_lock, text_of
 from treadle.graph import (
     CONVERTERS,
     GraphTypeError,

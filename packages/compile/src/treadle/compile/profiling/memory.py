@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from treadle.compile.profiling.ordering import Problem, least_peak
+from treadle.config import dataclass
 from treadle.graph import memory_roots, roots_of
 from treadle.link.vm import unsafe_overwrites
 

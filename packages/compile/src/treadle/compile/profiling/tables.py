@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from treadle.compile.profiling.memory import least_memory, memory_use
@@ -15,7 +14,7 @@ from treadle.compile.profiling.totals import (
     rewriting_seconds,
     span_seconds,
 )
-from treadle.config import lazy_module
+from treadle.config import dataclass, lazy_module
 from treadle.graph import Branching
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import io
 import pickle
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from treadle.config import dataclass
 from treadle.graph import Apply, Constant, Container, FunctionGraph, HasInnerGraph, ScratchPad, UserLine, toposort
 from treadle.link.vm import Later
 

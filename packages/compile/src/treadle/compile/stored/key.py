@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,7 +12,7 @@ from treadle.compile.mode.mode import Mode
 from treadle.compile.stored.canonical_graph import CanonicalGraph
 from treadle.compile.stored.code_text import UndigestibleError
 from treadle.compile.stored.fingerprint import Identity
-from treadle.config import discover, installed_version
+from treadle.config import dataclass, discover, installed_version
 from treadle.graph import LoweringTable
 from treadle.rewrite import default_database
 

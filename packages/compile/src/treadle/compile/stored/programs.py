@@ -7,7 +7,7 @@ import json
 import pickle
 import struct
 from collections import OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treadle.cache import default_cache
@@ -15,7 +15,7 @@ from treadle.compile.stored.canonical_graph import CanonicalGraph, inner_nodes
 from treadle.compile.stored.code_text import UndigestibleError
 from treadle.compile.stored.graph import StoredGraph, mark_origins, write
 from treadle.compile.stored.key import FunctionKey, key_of
-from treadle.config import config, new_lock, span
+from treadle.config import config, dataclass, new_lock, span
 from treadle.graph import early_nodes, foreign_code
 from treadle.link.vm import ProgramGraph
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import Any, NamedTuple
 
-from treadle.config import text_of
+from treadle.config import dataclass, text_of
 from treadle.graph.errors import DuplicateRegistrationError, GraphTypeError, GraphValueError
 from treadle.graph.ir.variable import Variable
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from treadle.config import dataclass
 from treadle.graph import Branching, Constant, Supervisor, Variable, ViewOp, memory_roots, roots_of
 
 if TYPE_CHECKING:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import field
 from sys import getrefcount
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from treadle.config import discover, new_lock
+from treadle.config import dataclass, discover, new_lock
 from treadle.graph import GraphError
 
 if TYPE_CHECKING:

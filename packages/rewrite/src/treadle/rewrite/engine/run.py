@@ -6,11 +6,10 @@ import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from treadle.config import COLLECTOR, config, lazy_module, span
+from treadle.config import COLLECTOR, config, dataclass, lazy_module, span
 from treadle.graph import Feature, InconsistencyError, ShapeInferenceError, Variable, carried, composing, user_line
 from treadle.rewrite.engine.checking import Checker
 from treadle.rewrite.engine.numbering import OpNumbers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from treadle.as_pytensor.adapters.scan.buffers import expand_empty
 from treadle.as_pytensor.adapters.scan.layout import ScanInfo
 from treadle.as_pytensor.adapters.scan.op import Scan
 from treadle.as_pytensor.adapters.scan.variables import safe_new
-from treadle.config import text_of
+from treadle.config import dataclass, text_of
 from treadle.graph import (
     Constant,
     GraphTypeError,

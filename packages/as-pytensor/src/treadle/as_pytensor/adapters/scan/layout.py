@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from itertools import accumulate, chain, pairwise
 from typing import TYPE_CHECKING, TypeVar
+
+from treadle.config import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

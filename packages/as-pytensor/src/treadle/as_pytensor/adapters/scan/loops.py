@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from treadle.as_pytensor.adapters.scan.buffers import StandsForGraph, first_rows, is_number_of, is_zero
 from treadle.as_pytensor.adapters.scan.layout import ScanInfo, grouped
+from treadle.config import dataclass
 from treadle.graph import Variable, composing
 from treadle.rewrite import rewrite_graph
 from treadle.tensor import cast, join, maximum, neq, zeros

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn, cast
 
@@ -12,7 +11,7 @@ from treadle.compile.functions.locking import under_locks
 from treadle.compile.functions.maps.clients import CLIENTS
 from treadle.compile.functions.maps.parcels import FILES, PARCELS, Parcel, value_parcel
 from treadle.compile.functions.maps.tasks import Chunk, describe, read_task, run_chunk
-from treadle.config import text_of
+from treadle.config import dataclass, text_of
 from treadle.graph import Type, Variable, as_count, as_flag
 
 if TYPE_CHECKING:

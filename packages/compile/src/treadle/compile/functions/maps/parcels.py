@@ -10,7 +10,7 @@ import io
 import os
 import pickle
 from collections import OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import sha256
 from importlib import import_module
 from importlib.util import find_spec
@@ -20,7 +20,7 @@ from weakref import WeakKeyDictionary, finalize
 
 from treadle.compile.errors import FunctionValueError
 from treadle.compile.functions.locking import Snapshot
-from treadle.config import lazy_module, new_lock, text_of
+from treadle.config import dataclass, lazy_module, new_lock, text_of
 from treadle.graph import Container
 
 if TYPE_CHECKING:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from treadle.compile.errors import CallError, TaskError
 from treadle.compile.functions.maps.parcels import KEPT, Held
-from treadle.config import lazy_module, text_of
+from treadle.config import dataclass, lazy_module, text_of
 
 if TYPE_CHECKING:
     import traceback
