@@ -53,8 +53,7 @@ if TYPE_CHECKING:
 _EACH = ("tr_execute", "tr_block8", "tr_vectors")
 _LOOPS = ("tr_alloc", "tr_release", "tr_scalars", "tr_transfer", "tr_move8", "tr_fused", "tr_ahead")
 _SUMMED = ("tr_sum_to", "tr_keep", "tr_reduce")
-_TAKEN = ("tr_take_rows", "tr_gather", "tr_pick8", "tr_adopt", "tr_place", "tr_place_i64")
-_PUT = "tr_fill_to"
+_TAKEN = "tr_adopt"
 
 
 class _Anticipation:
@@ -146,9 +145,7 @@ def _of_ops(nodes: Iterable[Apply], clients: Clients) -> Iterator[str]:
         elif isinstance(node.op, MatMul):
             yield from _of_product(node, clients)
         elif isinstance(node.op, AdvancedSubtensor | AdvancedIncSubtensor):
-            yield from _TAKEN
-            if isinstance(node.op, AdvancedIncSubtensor):
-                yield _PUT
+            yield _TAKEN
         elif isinstance(node.op, Softmax | LogSoftmax | LogSumExp) and has_type(node.outputs[0].type):
             yield f"tr_normalize_{_short(node.outputs[0])}"
 
