@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -13,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from treadle.config import OptionValueError, config
+from treadle.config import OptionValueError, config, dataclass
 from treadle.link.array_api.table import Array, kernel_of
 from treadle.tensor import Devices, ScalarOp
 

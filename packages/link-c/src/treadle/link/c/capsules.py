@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from treadle.config import dataclass
 from treadle.kernels import capsule_pointer, capsule_signature, extension
 from treadle.link.c.errors import BackendUnavailableError
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from treadle.cache import default_cache
-from treadle.config import new_lock, span
+from treadle.config import dataclass, new_lock, span
 from treadle.kernels import sorts_table
 from treadle.link.c.blas import blas_pointers
 from treadle.link.c.conventions.abi import BRIDGE

@@ -6,11 +6,11 @@ object has a helper is kept under the helper's own key, a digest of all that its
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from treadle.config import new_lock
+from treadle.config import dataclass, new_lock
 from treadle.link.c.background import BACKGROUND
 from treadle.link.c.errors import CompileError, HelperError
 from treadle.link.c.text.prelude import HEADERS, prelude

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from treadle.config import dataclass
 from treadle.graph import NodeError, node_error
 from treadle.link.c.conventions.abi import BRIDGE
 from treadle.link.c.conventions.convention import LARGE, MANY, MOST_ARGUMENTS, NODES, STEPS, USER, Status

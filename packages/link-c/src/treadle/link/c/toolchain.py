@@ -13,12 +13,12 @@ import sys
 import threading
 import time
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from treadle.cache import Cache, default_cache, digest, processor
-from treadle.config import checkpoint, config, lazy_module, new_lock, span
+from treadle.config import checkpoint, config, dataclass, lazy_module, new_lock, span
 from treadle.link.c.conventions.abi import BRIDGE
 from treadle.link.c.errors import CompileError, CompilerWarning
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pickle
 import sys
 from collections import OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,7 +20,7 @@ from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 
 from treadle.cache import default_cache, digest
-from treadle.config import config, new_lock, span
+from treadle.config import config, dataclass, new_lock, span
 from treadle.link.numba.routines.vector_math import vector_stamp
 from treadle.link.numba.text.unit import Unit
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
+
+from treadle.config import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

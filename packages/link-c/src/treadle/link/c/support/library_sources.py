@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 import sysconfig
-from dataclasses import dataclass
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from treadle.config import dataclass
 from treadle.link.c.support.calls_text import CALLS
 from treadle.link.c.support.pool_text import POOL
 

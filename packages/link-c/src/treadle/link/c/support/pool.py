@@ -6,10 +6,9 @@ from the pool is a view on a block, which goes back to the pool when its last vi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
-from treadle.config import new_lock
+from treadle.config import dataclass, new_lock
 from treadle.link.c.conventions.abi import BRIDGE, Function
 from treadle.link.vm import pool_limit
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
 
+from treadle.config import dataclass
 from treadle.graph import Apply, Unsupported
 from treadle.link.c.conventions.dtypes import CTYPES, converted, to_round
 from treadle.link.c.runtime.vectors import BLOCK_FUNCTIONS

@@ -7,8 +7,9 @@ calls of functions on whole blocks; values that a later loop needs are stored in
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from treadle.config import dataclass
 from treadle.link.c.conventions.convention import LINE
 from treadle.link.c.conventions.dtypes import CTYPES, loaded, stored
 from treadle.link.c.text.expression import Expression, Operation

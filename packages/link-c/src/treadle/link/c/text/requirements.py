@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from types import MappingProxyType
 
+from treadle.config import dataclass
 from treadle.graph import DuplicateRegistrationError
 from treadle.link.c.capsules import CPointer
 from treadle.link.c.errors import CFunctionError

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 
 import llvmlite.binding as llvm
 
+from treadle.config import dataclass
 from treadle.kernels import INACCURATE, LIBMVEC, VECTOR_FUNCTIONS
 
 SETS = (("avx512f", "e", 8), ("avx2", "d", 4))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from treadle.config import dataclass
 from treadle.graph import Apply, Variable
 from treadle.link.numba.text.unit import indented
 from treadle.link.numba.text.values import ArrayValue, ScalarValue, Value

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from treadle.config import dataclass
 from treadle.graph import FunctionGraph, HasInnerGraph, overwritten_arguments
 from treadle.link.numba.dtypes import STORAGES
 from treadle.link.numba.routines.externals import FIXED_WORDS

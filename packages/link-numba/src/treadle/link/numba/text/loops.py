@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from treadle.config import dataclass
 from treadle.link.numba.dtypes import Storage
 from treadle.link.numba.text.library import LIBRARY
 from treadle.link.numba.text.unit import Unit, indented, make_kernel

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from treadle.config import dataclass
 from treadle.link.numba.text.library import LIBRARY
 from treadle.link.numba.text.unit import Unit, make_kernel
 from treadle.link.numba.text.writer import GraphWriter

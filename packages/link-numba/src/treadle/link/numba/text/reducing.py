@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from treadle.config import dataclass
 from treadle.link.numba.dtypes import Storage
 from treadle.link.numba.text.library import LIBRARY
 from treadle.link.numba.text.loops import Array, at, in_blocks, lengths, loads_of, merging, offset, steps, stores_of

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
-from treadle.config import text_of
+from treadle.config import dataclass, text_of
 from treadle.graph import Apply, Block, Branching, Constant, FunctionGraph, LoweringError, Variable
 from treadle.kernels import Address
 from treadle.link.numba.table import TABLE

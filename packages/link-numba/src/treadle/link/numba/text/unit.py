@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from treadle.cache import digest
+from treadle.config import dataclass
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 INDENT = "    "

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from treadle.config import dataclass
 from treadle.link.numba.dtypes import Storage
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from treadle.config import dataclass
 from treadle.link.numba.dtypes import Storage
 from treadle.link.numba.interrupts import FIRST_LOOK
 from treadle.link.numba.status import INTERRUPT, MEMORY, SHAPE, VALUE
