@@ -8,7 +8,6 @@ differentiated by what its functions take beside the linear operands.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import jax
@@ -16,6 +15,7 @@ import jax.numpy as jnp
 from jax.extend.core import Primitive, unmapped_aval
 from jax.interpreters import ad, batching, mlir
 
+from treadle.config import dataclass
 from treadle.link.jax.mapped_axes import varying, varying_axes
 
 # JAX names no classes of its types of arrays, nor of what rules take beside arrays: tangents that are zero, operands

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import torch
 
+from treadle.config import dataclass
 from treadle.link.torch.table import Flag
 from treadle.tensor import At, Positions, Span, Symbolic
 

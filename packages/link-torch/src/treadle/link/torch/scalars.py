@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import torch
 
+from treadle.config import dataclass
 from treadle.graph import Unsupported
 from treadle.link.torch.programs.storage import kind, working
 from treadle.link.torch.table import Checked

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from treadle.config import dataclass
 from treadle.graph import LoweringTable
 
 if TYPE_CHECKING:

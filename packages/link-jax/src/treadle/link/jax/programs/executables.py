@@ -8,7 +8,7 @@ import pickle
 import re
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -18,7 +18,7 @@ from jax import stages
 from jax.experimental import serialize_executable
 
 from treadle.cache import LIBRARIES, Cache, default_cache, digest
-from treadle.config import new_lock, span
+from treadle.config import dataclass, new_lock, span
 from treadle.graph import early_nodes, foreign_code
 from treadle.link.jax.options import JAX_LIBRARIES
 from treadle.link.jax.placement import default_device

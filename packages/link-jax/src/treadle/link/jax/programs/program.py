@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import jax
 import numpy as np
 
-from treadle.config import config
+from treadle.config import config, dataclass
 from treadle.graph import Constant, FunctionGraph, NodeError, Type, Value
 from treadle.link.jax.errors import (
     BranchShapeError,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from typing import Any, TypeVar
 
@@ -12,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from treadle.config import span
+from treadle.config import dataclass, span
 from treadle.graph import Apply, Constant, Variable, perform_early
 from treadle.link.jax.errors import BranchShapeError
 from treadle.link.jax.mapped_axes import is_mapped, varying, varying_axes

@@ -5,12 +5,11 @@ from __future__ import annotations
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treadle.config import new_lock
+from treadle.config import dataclass, new_lock
 from treadle.graph import Apply, Variable, explicit_graph_inputs
 from treadle.link.jax.errors import RecompilationWarning
 from treadle.link.jax.table import Array

@@ -10,14 +10,13 @@ import json
 import secrets
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import torch
 
 from treadle.cache import Cache, default_cache, digest, processor
-from treadle.config import new_lock
+from treadle.config import dataclass, new_lock
 from treadle.graph import GraphTypeError, Value
 from treadle.link.torch.programs.wrapper_text import Call, Kernel, load_kernel, run_text
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import torch
 
+from treadle.config import dataclass
 from treadle.graph import Apply, Compute, Constant, FunctionGraph, Value, Variable
 from treadle.link.torch.numbers import Host, length_of, on_numbers
 from treadle.link.torch.programs.freshness import fresh_outputs

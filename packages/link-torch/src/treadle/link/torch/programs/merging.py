@@ -7,10 +7,10 @@ made of a length. PyTorch takes vectors, and Python's numbers, as they are: that
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import torch
 
+from treadle.config import dataclass
 from treadle.graph import Apply, Constant, FunctionGraph, Variable
 from treadle.link.torch.numbers import length_of, on_numbers
 from treadle.link.torch.programs.storage import kind, working

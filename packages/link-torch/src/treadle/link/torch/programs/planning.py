@@ -14,8 +14,9 @@ has plain numbers for all shapes, takes it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from treadle.config import dataclass
 from treadle.graph import Apply, Constant, FunctionGraph, Unsupported, Variable
 from treadle.link.torch.numbers import length_of, on_numbers
 from treadle.link.torch.programs.merging import Merged, merged

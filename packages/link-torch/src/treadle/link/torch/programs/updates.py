@@ -12,7 +12,6 @@ is written into, which takes their place.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from operator import call
 from sys import getrefcount
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 
+from treadle.config import dataclass
 from treadle.graph import ChangesPart, Constant, FunctionGraph, Value, Variable
 from treadle.link.torch.programs.compilation import PROCESS
 from treadle.link.torch.programs.storage import STORAGE_DTYPES, is_native

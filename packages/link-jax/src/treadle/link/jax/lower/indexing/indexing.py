@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
 
 import jax
@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from treadle.config import dataclass
 from treadle.link.jax.lower.elementwise.scalar.elementary import add
 from treadle.link.jax.open_lengths import as_length, as_traced, has_open, is_open
 from treadle.link.jax.table import JAX, Array, Assumed, Checked, TakesAssumed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 import jax
@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from treadle.config import dataclass
 from treadle.graph import Constant, FunctionGraph, Unsupported, Variable, graph_inputs
 from treadle.link.jax.errors import CarryShapeError
 from treadle.link.jax.mapped_axes import carried
