@@ -107,6 +107,11 @@ def test_pickles_compares_and_hashes_frozen_values() -> None:
         Point(-1.0)
 
 
+def test_methods_are_the_modules_own() -> None:
+    assert Point.__init__.__globals__["__name__"] == __name__
+    assert (Point.__init__.__module__, Point.__init__.__qualname__) == (__name__, "Point.__init__")
+
+
 def test_inherits_from_frozen_class() -> None:
     named = Named(1.0, name="n")
     assert repr(named) == "Named(x=1.0, y=0.0, name='n')"

@@ -79,7 +79,8 @@ def _with_methods(
 
 def _compiled(cls: type, fields: Fields, *, eq: bool, frozen: bool) -> dict[str, Method]:
     """Return ``__init__``, and ``__eq__`` and ``__hash__`` where they are asked for."""
-    scope: dict[str, Any] = {"_set": object.__setattr__, "_MADE": _MADE}
+    # Frames of the methods are those of the class's module, as messages ask.
+    scope: dict[str, Any] = {"__name__": cls.__module__, "_set": object.__setattr__, "_MADE": _MADE}
     # Those by keyword only come last.
     ordered = sorted((f for f in fields if f.init), key=lambda f: bool(f.kw_only))
     first_named = next((i for i, f in enumerate(ordered) if f.kw_only), None)

@@ -8,8 +8,6 @@ from typing import NamedTuple, TypeVar
 from treadle.kernels import Kernel, TextKernels, kernel
 from treadle.kernels.language import INDEX, OK, Number, Pointer, independent, int64, local, select, uint64
 
-__all__ = ["Picking", "picking"]
-
 P = TypeVar("P", bound=Number)
 T = TypeVar("T", bound=Number)
 # So many places are found before what is there is read or changed; few are found one by one.
