@@ -178,3 +178,8 @@ def test_shows_objects_that_contain_themselves(make: Any) -> None:
 def test_refuses_a_default_that_instances_would_share(make: Any) -> None:
     with pytest.raises(ValueError, match="mutable default"):
         make(type("Wrong", (), {"__annotations__": {"x": list}, "x": []}))
+
+
+def test_refuses_to_thaw_what_is_frozen() -> None:
+    with pytest.raises(TypeError, match="frozen"):
+        dataclass(type("Thawed", (Point,), {}))

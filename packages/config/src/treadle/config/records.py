@@ -34,15 +34,9 @@ else:
         """
 
         def decorate(cls: type) -> type:
-            # The standard one refuses what is not frozen itself and inherits from what is.
-            inherits = any(each.__dict__["__dataclass_params__"].frozen for each in cls.__mro__ if _is_dataclass(each))
-            return dataclasses.dataclass(cls, **asked) if inherits else _with_methods(cls, **asked)
+            return _with_methods(cls, **asked)
 
         return decorate if cls is None else decorate(cls)
-
-
-def _is_dataclass(cls: type) -> bool:
-    return "__dataclass_params__" in cls.__dict__
 
 
 def _with_methods(
@@ -55,7 +49,10 @@ def _with_methods(
     kw_only: bool = False,
 ) -> type:
     hashes_itself = "__hash__" in cls.__dict__ and (cls.__hash__ is not None or "__eq__" not in cls.__dict__)
-    cls = dataclasses.dataclass(cls, init=False, repr=False, eq=False, slots=slots, kw_only=kw_only)
+    # What inherits from a frozen class is frozen by the standard decorator: it refuses anything else.
+    inherits = any(params.frozen for each in cls.__mro__ if (params := each.__dict__.get("__dataclass_params__")))
+    as_base = frozen and inherits
+    cls = dataclasses.dataclass(cls, init=False, repr=False, eq=False, frozen=as_base, slots=slots, kw_only=kw_only)
     params = cls.__dataclass_params__
     params.init, params.repr, params.eq, params.frozen = True, repr, eq, frozen
     fields = dataclasses.fields(cls)

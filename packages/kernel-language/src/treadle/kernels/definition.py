@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import inspect
-import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -14,6 +12,7 @@ from treadle.kernels.errors import KernelError
 from treadle.kernels.externals import External
 from treadle.kernels.kinds import SHORT, value_kind
 from treadle.kernels.language import ARRAYS, ELEMENTS, Pointer
+from treadle.kernels.sources import syntax_of
 
 if TYPE_CHECKING:
     from treadle.kernels import checking, interpretation
@@ -116,15 +115,13 @@ class Kernel:
                 msg = f"kernel {self.name}: it uses {names} of a function around it. Pass them as static parameters."
                 raise KernelError(msg)
             try:
-                lines, first = ([self.source], 1) if self.source else inspect.getsourcelines(self.function)
+                (definition,) = ast.parse(self.source).body if self.source else [syntax_of(self.function)]
             except (OSError, TypeError) as error:
                 msg = f"kernel {self.name}: its source is not there ({error}). Define it in a file."
                 raise KernelError(msg) from error
-            (definition,) = ast.parse(textwrap.dedent("".join(lines))).body
             if not isinstance(definition, ast.FunctionDef):
                 msg = f"kernel {self.name}: a function defined by def is needed, got a {type(definition).__name__}."
                 raise KernelError(msg)
-            ast.increment_lineno(definition, first - 1)
             self._parsed = definition
         return self._parsed
 
