@@ -80,9 +80,12 @@ def _of_derivatives(path: Path) -> Sequence[str]:
 def _of_lowerings(path: Path) -> Sequence[str]:
     """Return the contract of a backend for a family, and the backend's own tests of it."""
     inside = path.relative_to(ROOT).parts
-    backend = "vm" if "lower_vm" in inside else inside[inside.index("lower") - 1 if "link" in inside else -2]
+    if "lower" in inside:
+        backend = inside[inside.index("lower") - 1 if "link" in inside else -2]
+    else:
+        backend = next(name for name in inside if name.startswith("lower_"))
     # What kernels compute is tried on C.
-    backend = {"torch": "pytorch", "kernels": "c"}.get(backend, backend)
+    backend = {"torch": "pytorch", "kernels": "c", "lower_kernels": "c", "lower_vm": "vm"}.get(backend, backend)
     family = path.stem
     folder = ROOT / "tests" / f"link_{backend.replace('pytorch', 'torch')}"
     own = [str(p.relative_to(ROOT)) for p in sorted(folder.glob(f"test_*{family}*.py"))]
@@ -99,11 +102,15 @@ AREAS = {
             "packages/*/src/treadle/tensor/*/lower/c/*.py",
             "packages/*/src/treadle/tensor/*/lower/kernels/*.py",
             f"{TENSOR}/lower_vm/*.py",
+            f"{TENSOR}/lower_kernels/*/*.py",
         ),
         "",
         _of_lowerings,
     ),
 }
+
+
+_WITHOUT_DERIVATIVES = ("rewrites", "rules", "lower", "lower_kernels", "lower_vm", "records", "pytensor-surface")
 
 
 def _module(path: Path) -> str:
@@ -115,7 +122,9 @@ def _population(area: Area) -> Iterator[tuple[Path, int, int, str]]:
     for pattern in area.modules:
         for path in sorted(ROOT.glob(pattern)):
             others = (
-                () if area.part == "" else ("rewrites", "rules", "lower", "lower_vm", "records", "pytensor-surface")
+                ()
+                if area.part == ""
+                else ("rewrites", "rules", "lower", "lower_kernels", "lower_vm", "records", "pytensor-surface")
             )
             if path.stem != "__init__" and not any(name in path.parts for name in others):
                 for number, place in enumerate(mutations(path.read_text(encoding="utf-8"), area.part)):

@@ -36,6 +36,8 @@ def compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[s
         return compile_together(units, used)
 
     monkeypatch.setattr(translation, "compile_together", counting)
+    # What other tests of this process have compiled is not known to it.
+    monkeypatch.setattr("treadle.link.numba.compiler.COMPILER", UnitCompiler())
     with config.change_flags(compiledir=str(tmp_path)):
         yield names
 
