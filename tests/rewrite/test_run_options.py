@@ -46,7 +46,7 @@ from treadle.rewrite import (
     rewrite_graph,
 )
 from treadle.rewrite.builtin import RULES as CORE
-from treadle.rewrite.worklist import undoing
+from treadle.rewrite.local.worklist import undoing
 from treadle.surface.rewriters import (
     MetaNodeRewriter,
     check_stack_trace,

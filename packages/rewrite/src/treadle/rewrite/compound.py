@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from treadle.config import config, counted
 from treadle.graph import CycleError, io_toposort
-from treadle.rewrite.dispatch import RuleIndex
 from treadle.rewrite.engine.interface import GraphRewriter, NodeRewriter
 from treadle.rewrite.engine.run import running
 from treadle.rewrite.errors import require_kind
+from treadle.rewrite.local.dispatch import RuleIndex
+from treadle.rewrite.local.worklist import Worklist
 from treadle.rewrite.rules import GraphPass, Rule
-from treadle.rewrite.worklist import Worklist
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

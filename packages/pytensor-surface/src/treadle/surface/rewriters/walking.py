@@ -9,7 +9,7 @@ from treadle.rewrite import NodeRewriter, RewriterTypeError, looks_at
 from treadle.rewrite.compound import RewriterOfNodes, nodes_in_order
 from treadle.rewrite.engine.run import replacements, running
 from treadle.rewrite.errors import require_kind
-from treadle.rewrite.worklist import Worklist
+from treadle.rewrite.local.worklist import Worklist
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

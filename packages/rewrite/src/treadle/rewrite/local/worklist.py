@@ -6,14 +6,14 @@ from collections import deque
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from treadle.rewrite.dispatch import Plan
+from treadle.rewrite.local.dispatch import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from treadle.graph import Apply, FunctionGraph, Op
-    from treadle.rewrite.dispatch import RuleIndex, Slot
     from treadle.rewrite.engine.run import Callback, Run
+    from treadle.rewrite.local.dispatch import RuleIndex, Slot
 
 # For small graphs, a rule may change this many times the ratio (option optdb__max_use_ratio) before it is stopped.
 FEWEST_NODES = 25
