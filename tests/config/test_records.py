@@ -148,6 +148,18 @@ def test_keeps_methods_of_the_class(make: Any) -> None:
 
 
 @BOTH
+def test_hashes_the_fields_that_say_so(make: Any) -> None:
+    @make(frozen=True)
+    class Marked:
+        x: int
+        y: int = field(hash=False)
+
+    marked: Any = Marked
+    assert hash(marked(1, 2)) == hash(marked(1, 3)) == hash((1,))
+    assert marked(1, 2) != marked(1, 3)
+
+
+@BOTH
 def test_standard_subclasses_of_frozen_classes(make: Any) -> None:
     @make(frozen=True)
     class Base:

@@ -96,7 +96,8 @@ def _compiled(cls: type, fields: Fields, *, eq: bool, frozen: bool) -> dict[str,
         lines.append(f" return {own} == {others}")
         names.append("__eq__")
         if frozen:
-            lines += ["def __hash__(self):", f" return hash({own})"]
+            hashed = [f.name for f in fields if (f.compare if f.hash is None else f.hash)]
+            lines += ["def __hash__(self):", f" return hash({_tuple('self', hashed)})"]
             names.append("__hash__")
     exec("\n".join(lines), scope)
     scope["__init__"].__annotations__ = {**{f.name: f.type for f in ordered}, "return": None}
