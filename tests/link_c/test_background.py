@@ -44,3 +44,28 @@ def test_process_that_ends_kills_the_compiler_of_support_libraries(tmp_path: Pat
     with pytest.raises(ProcessLookupError):
         os.kill(int(log.read_text()), 0)
     assert [path.name for path in kept.rglob("*") if path.name.startswith((".make-", ".write-"))] == []
+
+
+LOADING = """
+import pathlib, sys, threading
+import numpy as np
+import treadle.tensor as tt
+from treadle.compile import function
+from treadle.link.c.background import BACKGROUND
+begun, runs = [], []
+start = BACKGROUND.start
+BACKGROUND.start = lambda work, name, *rest: (begun.append((name, len(runs))), start(work, name, *rest))[1]
+x, y = tt.dmatrices("x", "y")
+for expression in (x + y, x @ y, y @ x):
+    runs.append(function([x, y], expression, mode="C")(np.eye(2), np.ones((2, 2))).tolist())
+assert runs == [[[2.0, 1.0], [1.0, 2.0]], [[1.0, 1.0], [1.0, 1.0]], [[1.0, 1.0], [1.0, 1.0]]]
+assert [at for name, at in begun if name == "blas"] == [1], begun
+"""
+
+
+def test_blas_is_loaded_beside_the_compiler_by_the_first_program_that_needs_it(tmp_path: Path) -> None:
+    environment = {**os.environ, "TREADLE_FLAGS": f"base_compiledir={tmp_path},c__support_libraries=False"}
+    done = subprocess.run(
+        [sys.executable, "-c", LOADING], env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")

@@ -10,7 +10,10 @@ from importlib import import_module, machinery, util
 from pathlib import Path
 from types import ModuleType
 
+from treadle.config import new_lock
+
 SPECIAL_MODULE = "scipy.special.cython_special"
+_IMPORTING = new_lock()
 
 
 def extension(name: str) -> ModuleType:
@@ -22,8 +25,13 @@ def extension(name: str) -> ModuleType:
         If it is not installed.
     """
     package, _, own = name.rpartition(".")
-    if package != "scipy.linalg" or name in sys.modules:
+    if package != "scipy.linalg":
         return import_module(name)
+    with _IMPORTING:
+        return sys.modules.get(name) or _imported_apart(name, own)
+
+
+def _imported_apart(name: str, own: str) -> ModuleType:
     scipy = util.find_spec("scipy")
     folders = scipy.submodule_search_locations if scipy is not None else None
     for folder in folders or ():

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
+from functools import cache
 from types import MappingProxyType
 
+from treadle.link.c.background import BACKGROUND
 from treadle.link.c.conventions.lapack import LETTERS, lapack_pointer
 from treadle.link.c.errors import BackendUnavailableError
 
@@ -26,3 +29,11 @@ def blas_pointers() -> Mapping[str, int]:
     except BackendUnavailableError as error:
         msg = f"{error} The option blas__ldflags names another BLAS."
         raise BackendUnavailableError(msg) from error
+
+
+@cache
+def begin_loading() -> None:
+    """Begin to load BLAS in the background, once in a process: ten milliseconds, in which the compiler works."""
+    # A process that ends starts no threads.
+    with suppress(RuntimeError):
+        BACKGROUND.start(blas_pointers, "blas")

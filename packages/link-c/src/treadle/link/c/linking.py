@@ -10,6 +10,7 @@ from pathlib import Path
 from treadle.config import COLLECTOR, new_lock, span
 from treadle.graph import Apply, FunctionGraph
 from treadle.link.c.assembly import Assembly
+from treadle.link.c.blas import begin_loading
 from treadle.link.c.building import program_key, program_library
 from treadle.link.c.checking import has_type
 from treadle.link.c.conventions.abi import SharedLibrary
@@ -104,6 +105,8 @@ def _link_graph(
     with span("code generation"):
         unit = write_unit(fgraph, keeps_blocks=keeps_blocks)
         source = _source(toolchain, unit, link=LINKS_HELPERS and not toolchain.threads)
+    if unit.uses_blas:
+        begin_loading()
     try:
         file, key = compile_unit(toolchain, unit, source)
     except HelperError:
@@ -147,7 +150,7 @@ def _recipe(unit: Unit, key: str, source: str) -> Recipe:
         constants=tuple(unit.constants),
         inputs=tuple(v.type.dtype for v in tensors(unit.fgraph.inputs)),
         outputs=len(unit.fgraph.outputs),
-        uses_blas=bool(unit.routines) and not unit.own_blas,
+        uses_blas=unit.uses_blas,
         uses_sorts=unit.uses_sorts,
         info_length=unit.info_length,
         keeps_blocks=unit.keeps_blocks,

@@ -149,6 +149,11 @@ class Unit:
         """The number of the current node."""
         return self._node if self._node == NO_NODE else self.first + self._node
 
+    @property
+    def uses_blas(self) -> bool:
+        """Whether the program needs the addresses of SciPy's BLAS routines."""
+        return bool(self.routines) and not self.own_blas
+
     def slot(self, var: Variable) -> int:
         """Return a variable's position in ``v``, which is a new one if it has none yet."""
         if var not in self.slots:
