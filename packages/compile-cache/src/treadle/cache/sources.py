@@ -43,6 +43,8 @@ class Sources:
         self._kept = kept
         self._lock = new_lock()
         self._roots: dict[str, str | None] = {}
+        # The roots of modules and packages that are one, or Python's own: all modules of a package ask for its.
+        self._whole: dict[str, str] = {}
         self._stamps: dict[str, str | None] = {}
         self._users: dict[str | None, bool] = {}
 
@@ -108,11 +110,13 @@ class Sources:
         parts = module.split(".")
         for count in range(1, len(parts) + 1):
             name = ".".join(parts[:count])
-            file = _file_of(name)
-            if file is not None:
-                return "" if is_library_file(file) else name
-            if name in sys.builtin_module_names or name in sys.stdlib_module_names:
-                return ""
+            root = self._whole.get(name)
+            if root is None:
+                root = _root_at(name)
+                if root is None:
+                    continue
+                self._whole[name] = root
+            return root
         return None
 
     def _make_stamp(self, root: str) -> str | None:
@@ -154,16 +158,25 @@ class Sources:
         return digest(*parts)[:32]
 
 
+def _root_at(name: str) -> str | None:
+    """Return a name if the code of a root is there, an empty text if it is Python's own; None for a namespace."""
+    file = _file_of(name)
+    if file is not None:
+        return "" if is_library_file(file) else name
+    return "" if name in sys.builtin_module_names or name in sys.stdlib_module_names else None
+
+
 def _read(name: str) -> tuple[float, bytes]:
     """Return the time of a file's last change, and its bytes."""
     # Without a file object, which for hundreds of files takes longer than what it reads.
     opened = os.open(name, os.O_RDONLY | getattr(os, "O_BINARY", 0))
     try:
         status = os.fstat(opened)
-        parts = []
-        while part := os.read(opened, status.st_size + 1):
-            parts.append(part)
-        return status.st_mtime, b"".join(parts)
+        data = os.read(opened, status.st_size + 1)
+        # A file that ends where it was said to has answered with less than it was asked for.
+        while len(data) != status.st_size and (more := os.read(opened, status.st_size + 1)):
+            data += more
+        return status.st_mtime, data
     finally:
         os.close(opened)
 
