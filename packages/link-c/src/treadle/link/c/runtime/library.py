@@ -70,6 +70,8 @@ class Library:
         self._declarations: dict[str, str | None] = {}
         # By a helper's own name: the linked ones that an object with it refers to.
         self._referred: dict[str, list[str]] = {}
+        # The names that what is shown of a helper uses, by its text.
+        self._uses: dict[str, tuple[str, ...]] = {}
         for names, text in texts.items():
             first, *more = names.split()
             self._texts.update(dict.fromkeys((first, *more), (first, text)))
@@ -183,7 +185,9 @@ class Library:
                 if helper is not None and helper[0] not in written and helper[0] not in open_:
                     open_.add(helper[0])
                     shown = show(*helper)
-                    stack.append((helper[0], shown, iter(dict.fromkeys(_NAME.findall(shown)))))
+                    if shown not in self._uses:
+                        self._uses[shown] = tuple(dict.fromkeys(_NAME.findall(shown)))
+                    stack.append((helper[0], shown, iter(self._uses[shown])))
                     break
             else:
                 stack.pop()
