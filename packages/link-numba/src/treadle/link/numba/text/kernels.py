@@ -140,7 +140,9 @@ class NumbaSite(Site):
         ]
         dims, strides = tuple(n for n, _ in pairs), tuple(s for _, s in pairs)
         kept = [axis for axis in axes if axis is not None]
+        # It is where nothing is moved, and all that is left out has one element.
         is_packed = value.packed and shift is None and kept == sorted(d for d in kept if isinstance(d, int))
+        is_packed = is_packed and all(n == "1" for d, n in enumerate(value.dims) if d not in kept)
         if is_packed and kept != list(axes):
             strides = writer.packed_strides(dims)
         certain = value.certain and shift is None
