@@ -242,6 +242,22 @@ def test_failing_call_does_not_compute_again_with_what_is_left(mode: str, order:
         np.testing.assert_allclose(g(np.array(2 * np.eye(2), order=order), np.ones(2)), 0.5 * np.eye(2))
 
 
+@pytest.mark.parametrize("mode", [mode for mode in WORKING if mode != "VM"])
+def test_program_overwrites_arguments_only_where_memory_may_be_theirs(mode: str) -> None:
+    # Calls of such a program may not be repeated, so that they are not made in the quickest way.
+    a = tt.dmatrix("a")
+    factor = tt.linalg.Cholesky(overwrite_a=True)
+
+    def overwrites(x: Any) -> bool:
+        program = find_backend(mode.lower()).linker().link(FunctionGraph([a], [factor(x)]))
+        return bool(program.recipe.overwrites)  # type: ignore[attr-defined]  # programs of these backends have one
+
+    assert overwrites(a)
+    assert overwrites(a[1:, 1:].T)
+    assert not overwrites(a @ a.T)
+    assert not overwrites((a @ a.T)[1:, 1:])
+
+
 @pytest.mark.parametrize("mode", WORKING)
 def test_lengths_may_change_between_calls(mode: str) -> None:
     a = tt.dmatrix("a")

@@ -89,7 +89,7 @@ if TYPE_CHECKING:
     from treadle.graph.algorithms.connections import connections, io_connection_pattern
     from treadle.graph.algorithms.early import early_nodes, foreign_code, perform_early
     from treadle.graph.algorithms.equality import equal_computations, graph_key
-    from treadle.graph.algorithms.memory import Roots, memory_roots, overwritten_arguments, roots_of
+    from treadle.graph.algorithms.memory import Roots, may_use_input, memory_roots, overwritten_arguments, roots_of
     from treadle.graph.fgraph.abstract_graph import AbstractFunctionGraph
     from treadle.graph.fgraph.features import (
         AlreadyThere,
@@ -162,7 +162,8 @@ __all__ = [
     "encode_dataclass", "equal_computations", "expand", "explicit_graph_inputs", "foreign_code", "general_toposort",
     "get_test_value", "get_test_values", "get_var_by_name", "graph_inputs", "graph_key", "graph_replace",
     "html_comparison", "html_fragment", "html_page", "inplace_candidates", "io_connection_pattern", "io_toposort",
-    "is_composing", "is_in_ancestors", "is_thunk_type", "is_tree", "latex", "let_go", "made_thunk", "memory_roots",
+    "is_composing", "is_in_ancestors", "is_thunk_type", "is_tree", "latex", "let_go", "made_thunk", "may_use_input",
+    "memory_roots",
     "missing_test_message", "name_scope", "new_serial", "node_error", "note_op", "op_as_string", "order_nodes",
     "origins", "orphans_between", "overwritten_arguments", "perform_early", "pp", "pprint", "prepare", "printing",
     "pydotprint", "raise_node_error", "reading_order", "reduce_by_place", "register_tree_node", "retell", "roots_of",
@@ -192,7 +193,7 @@ else:
             "treadle.graph.ops.partial": "ChangesPart",
             "treadle.graph.algorithms.connections": "connections io_connection_pattern",
             "treadle.graph.algorithms.early": "early_nodes foreign_code perform_early",
-            "treadle.graph.algorithms.memory": "Roots memory_roots overwritten_arguments roots_of",
+            "treadle.graph.algorithms.memory": "Roots may_use_input memory_roots overwritten_arguments roots_of",
             "treadle.graph.fgraph.abstract_graph": "AbstractFunctionGraph",
             "treadle.graph.fgraph.features": (
                 "AlreadyThere Bookkeeper Feature History NodeFinder NoOutputFromInplace NoOutputInplaceOnInput "

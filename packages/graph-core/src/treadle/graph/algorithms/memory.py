@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from treadle.graph.ir.variable import Constant
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -38,12 +40,17 @@ def memory_roots(order: Iterable[Apply], versions: bool = False) -> Roots:
         for o in (*views, *(o for o in destroyed if o not in views)):
             if versions and o in destroyed:
                 continue
-            places = (*views.get(o, ()), *(i for i in destroyed.get(o, ()) if i not in node.op.working_inputs))
-            if not places:
-                continue
-            used = (roots_of(node.inputs[i], roots) for i in places)
-            roots[node.outputs[o]] = frozenset().union(*used)
+            shown = _shown_inputs(node, o)
+            if shown:
+                roots[node.outputs[o]] = frozenset().union(*(roots_of(x, roots) for x in shown))
     return roots
+
+
+def _shown_inputs(node: Apply, o: int) -> list[Variable]:
+    """Return the inputs of a node whose memory one of its outputs may use."""
+    op = node.op
+    kept = (i for i in op.destroy_map.get(o, ()) if i not in op.working_inputs)
+    return [node.inputs[i] for i in (*op.view_map.get(o, ()), *kept)]
 
 
 def roots_of(var: Variable, roots: Roots) -> frozenset[Variable]:
@@ -68,3 +75,25 @@ def overwritten_arguments(inputs: Sequence[Variable], order: Sequence[Apply]) ->
     destroyed = (node.inputs[i] for node in order for places in node.op.destroy_map.values() for i in places)
     memory = frozenset().union(*(roots_of(x, roots) for x in destroyed))
     return frozenset(i for i, x in enumerate(inputs) if x in memory)
+
+
+def may_use_input(var: Variable) -> bool:
+    """Whether a variable may use the memory of one that no node computes, and that is no constant: a graph's input.
+
+    Examples
+    --------
+    >>> v = tt.dvector("v")
+    >>> may_use_input(v[1:]), may_use_input((2 * v)[1:])
+    (True, False)
+    """
+    pending, seen = [var], {var}
+    while pending:
+        x = pending.pop()
+        if x.owner is None:
+            if not isinstance(x, Constant):
+                return True
+            continue
+        shown = [y for y in _shown_inputs(x.owner, x.owner.outputs.index(x)) if y not in seen]
+        seen.update(shown)
+        pending += shown
+    return False

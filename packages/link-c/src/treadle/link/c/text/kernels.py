@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from treadle.graph import may_use_input
 from treadle.kernels import (
     BY_NUMPY,
     Comparison,
@@ -187,7 +188,7 @@ class CSite(Site):
     def _is_overwritten(self, x: Variable) -> bool:
         """Whether the op says that it overwrites an operand, which rewriting allows; a rule that asks does so."""
         is_overwritten = self.node.inputs.count(x) == 1 and self.node.inputs.index(x) in overwritten_inputs(self.node)
-        self.unit.root.overwrites |= is_overwritten
+        self.unit.root.overwrites |= is_overwritten and may_use_input(x)
         return is_overwritten
 
     def _fixed(self, at: int) -> str:

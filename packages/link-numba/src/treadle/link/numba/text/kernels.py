@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
+from treadle.graph import may_use_input
 from treadle.kernels import (
     Comparison,
     Given,
@@ -220,7 +221,7 @@ class NumbaSite(Site):
     def _is_overwritten(self, x: Variable) -> bool:
         """Whether the op says that it overwrites an operand, which rewriting allows; a rule that asks does so."""
         is_overwritten = self.node.inputs.count(x) == 1 and self.node.inputs.index(x) in overwritten_inputs(self.node)
-        self.writer.overwrites |= is_overwritten
+        self.writer.overwrites |= is_overwritten and may_use_input(x)
         return is_overwritten
 
     def spare(self, x: Variable) -> Length:
