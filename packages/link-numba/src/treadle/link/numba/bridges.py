@@ -23,6 +23,7 @@ from numba.np.numpy_support import as_dtype
 from numpy.typing import NDArray
 
 from treadle.graph import Apply, FunctionGraph, GraphTypeError, LoweringError
+from treadle.link.numba.buffers import ALIGNMENT
 from treadle.link.numba.compiler import Entry
 from treadle.link.numba.dtypes import STORAGES
 from treadle.link.numba.kinds import Kind, kind_of
@@ -260,7 +261,8 @@ def callable_program(program: NumbaProgram, table: tuple[NDArray[np.int64], Sequ
         lengths = _tuple([f"given[{at + 1 + d}]" for d in range(kind.ndim)])
         if not kind.ndim:
             number = f"as_{storage.memory}(place_i8(given) + {8 * at})[0]"
-            lines += [f"b{name} = buffer_new(16)", f"as_{storage.memory}(buffer_data(b{name}))[0] = {number}"]
+            lines.append(f"b{name} = library_NRT_MemInfo_alloc_aligned_wi(16, {ALIGNMENT})")
+            lines.append(f"as_{storage.memory}(as_i8(b{name})[3])[0] = {number}")
         owner = f"given[{at}]" if kind.ndim else f"b{name}"
         lines.append(f"{name} = wrap_{code}_{kind.ndim}({owner}, {lengths})")
     lines.append(f"return {_tuple(results)}")

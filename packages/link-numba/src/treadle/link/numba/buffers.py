@@ -6,7 +6,33 @@ program hand on to each other.
 
 from __future__ import annotations
 
-BUFFERS = """
+# Bytes: a line of the cache.
+ALIGNMENT = 64
+
+# Buffers are reference-counted blocks of Numba's runtime, as integers, so that an array can own one; 0 is none. Each
+# begins with words: the number of references, the function that ends it and a word for that, its memory's address and
+# size.
+BUFFERS = f"""
+def buffer_new(nbytes):  # i8
+    # Returns a buffer, 0 if memory runs out.
+    return library_NRT_MemInfo_alloc_aligned_wi(nbytes, {ALIGNMENT})
+
+def buffer_data(buffer):  # i8
+    return as_i8(buffer)[3]
+
+def buffer_around(data, nbytes, release, word):  # i8 i8 i8 i8
+    # Returns a buffer of memory that a function of the memory's address, its size and a word releases; 0 if memory runs
+    # out. Numba's own buffers of other allocators are filled with a pattern when they are made and when they end, which
+    # costs as much as a cheap loop over them.
+    made = library_NRT_MemInfo_alloc_w(0)
+    if made != 0:
+        words = as_i8(made)
+        words[1] = release
+        words[2] = word
+        words[3] = data
+        words[4] = nbytes
+    return made
+
 def new(frame, slot, nbytes):  # i8 i8 i8
     # Returns the buffer of this slot, replaced by a larger one if it is too small; 0 if memory runs out.
     table = as_i8(frame)
@@ -14,7 +40,7 @@ def new(frame, slot, nbytes):  # i8 i8 i8
         return 0
     made = table[slot]
     if made != 0:
-        if buffer_size(made) >= nbytes:
+        if as_i8(made)[4] >= nbytes:
             return buffer_data(made)
         buffer_free(made)
         table[slot] = 0

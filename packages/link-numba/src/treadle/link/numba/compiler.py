@@ -33,8 +33,8 @@ CAPACITY = 4096
 # The modules that machine code depends on besides its text.
 _OWN = (
     "primitives.py", "routines/calls.py", "routines/eights.py", "routines/halves.py", "routines/lanes.py",
-    "routines/memory.py", "routines/symbols.py", "routines/vector_math.py", "compiler.py", "text/emission.py",
-    "text/lifetimes.py", "text/parsing.py", "text/translation.py", "text/unit.py",
+    "routines/symbols.py", "routines/vector_math.py", "compiler.py", "text/emission.py", "text/lifetimes.py",
+    "text/parsing.py", "text/translation.py", "text/unit.py",
 )  # fmt: skip
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 import inspect
 import math
 import struct
-import time
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 
@@ -21,7 +20,8 @@ from numba.extending import _Intrinsic as Intrinsic
 from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
-from treadle.link.numba.routines import calls, eights, halves, lanes, memory
+from treadle.link.numba.buffers import ALIGNMENT
+from treadle.link.numba.routines import calls, eights, halves, lanes
 from treadle.link.numba.routines.externals import EXTERNALS, is_family
 from treadle.link.numba.routines.lapack import ROUTINES
 from treadle.link.numba.routines.numpy_sorts import SORTS
@@ -106,9 +106,9 @@ def _room(code: str, count: str) -> Intrinsic:
         # Not by Numba's function, which would set all elements to 0.
         with builder.goto_entry_block():
             place = builder.alloca(ir.ArrayType(element, int(count)))
-            if int(count) * int(code[1:]) >= memory.ALIGNMENT:
+            if int(count) * int(code[1:]) >= ALIGNMENT:
                 # Vectors that lie across two lines of the cache take twice the time.
-                place.align = memory.ALIGNMENT
+                place.align = ALIGNMENT
         return builder.bitcast(place, context.get_value_type(kind))
 
     return _primitive(write, kind, types.int64)
@@ -421,37 +421,29 @@ def _from_table(code: str) -> Intrinsic:
     return _primitive(write, types.float64, types.int64)
 
 
-# Interrupts
+# Words that threads share, and buffers
 
 
-def _seconds(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
-    """The monotonic clock."""
-    short = ir.IntType(32)
-    place = cgutils.alloca_once(builder, ir.ArrayType(_WORD, 2))
-    declared = ir.FunctionType(short, [short, place.type])
-    clock = cgutils.get_or_insert_function(builder.module, declared, "clock_gettime")
-    builder.call(clock, [ir.Constant(short, time.CLOCK_MONOTONIC), place])
-    seconds, nanoseconds = (
-        builder.sitofp(x, ir.DoubleType()) for x in cgutils.unpack_tuple(builder, builder.load(place), 2)
-    )
-    return builder.fadd(seconds, builder.fmul(nanoseconds, ir.Constant(ir.DoubleType(), 1e-9)))
+def _atomic(instruction: str) -> Intrinsic:
+    """A change of the word at an address, ``xchg`` or ``add``; what stood there is returned."""
+
+    def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+        return builder.atomic_rmw(instruction, builder.inttoptr(args[0], _WORD.as_pointer()), args[1], "seq_cst")
+
+    return _primitive(write, types.int64, types.int64, types.int64)
 
 
-def _python_ends(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
-    """Run Python's signal handlers; store an exception that they raise after the first word at an address."""
-    short, nothing = ir.IntType(32), ir.VoidType()
+def _exchange_if(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+    """Write a word at an address if another one stands there; return what stood there."""
+    place = builder.inttoptr(args[0], _WORD.as_pointer())
+    return builder.extract_value(builder.cmpxchg(place, args[1], args[2], "seq_cst"), 0)
 
-    def call(name: str, returned: ir.Type, *arguments: ir.Value) -> ir.Value:
-        declared = ir.FunctionType(returned, [x.type for x in arguments])
-        return builder.call(cgutils.get_or_insert_function(builder.module, declared, name), arguments)
 
-    state = call("PyGILState_Ensure", short)
-    ends = builder.icmp_signed("!=", call("PyErr_CheckSignals", short), ir.Constant(short, 0))
-    with builder.if_then(ends, likely=False):
-        words = builder.inttoptr(args[0], _WORD.as_pointer())
-        call("PyErr_Fetch", nothing, *(builder.gep(words, [ir.Constant(_WORD, k)]) for k in (1, 2, 3)))
-    call("PyGILState_Release", nothing, state)
-    return builder.zext(ends, _WORD)
+def _buffer_free(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+    """Release a buffer of Numba's runtime; 0 is none."""
+    info = builder.inttoptr(args[0], cgutils.voidptr_t)
+    context.nrt.decref(builder, types.MemInfoPointer(types.voidptr), info)
+    return context.get_dummy_value()
 
 
 # Families of primitives by the stem of their names; the rest of a name gives the types.
@@ -481,19 +473,10 @@ _FAMILIES: dict[str, Callable[..., Intrinsic]] = {
 }
 _SINGLE: dict[str, Callable[[], Intrinsic | float]] = {
     "INF": lambda: math.inf,
-    "buffer_new": lambda: _primitive(memory.buffer_new, types.int64, types.int64),
-    "buffer_data": lambda: _primitive(memory.buffer_data, types.int64, types.int64),
-    "buffer_size": lambda: _primitive(memory.buffer_size, types.int64, types.int64),
-    "buffer_free": lambda: _primitive(memory.buffer_free, types.none, types.int64),
-    "buffer_around": lambda: _primitive(memory.buffer_around, types.int64, *[types.int64] * 4),
-    "pages_new": lambda: _primitive(memory.pages_new, types.int64, types.int64),
-    "thread_start": lambda: _primitive(memory.thread_start, types.int64, *[types.int64] * 3),
-    "exchange": lambda: _primitive(memory.atomic("xchg"), types.int64, *[types.int64] * 2),
-    "add_to": lambda: _primitive(memory.atomic("add"), types.int64, *[types.int64] * 2),
-    "exchange_if": lambda: _primitive(memory.exchange_if, types.int64, *[types.int64] * 3),
-    # These ignore their number: an intrinsic has to have a parameter.
-    "seconds": lambda: _primitive(_seconds, types.float64, types.int64),
-    "python_ends": lambda: _primitive(_python_ends, types.int64, types.int64),
+    "buffer_free": lambda: _primitive(_buffer_free, types.none, types.int64),
+    "exchange": lambda: _atomic("xchg"),
+    "add_to": lambda: _atomic("add"),
+    "exchange_if": lambda: _primitive(_exchange_if, types.int64, *[types.int64] * 3),
     "pick": lambda: _primitive(_picked, None, types.boolean, None, None),
     # Multiply or divide a complex number by a complex number, or by a real one of the same precision.
     "times": lambda: _typed(lambda context, a, b: (a(a, b), _complex_times), 2),

@@ -9,6 +9,7 @@ another, and a forked child finds it whole.
 from __future__ import annotations
 
 import ctypes
+import mmap
 import sys
 
 import numpy as np
@@ -19,6 +20,8 @@ from treadle.link.vm import pool_limit
 # Smaller blocks are left to the C library, which uses memory again, too; glibc gives larger ones back to the system.
 LEAST_BYTES = 1 << 16
 PLACES = 64
+# Blocks of at least two of these are made of huge pages, which the system clears at once.
+_HUGE_PAGE, _PAGE = 1 << 21, 4096
 # What stands in the pool's words: the bytes that it may hold and that it holds, requests that found no block and that
 # found one, and from here on a word for each block, 0 for none; then for each place the size of the block that was last
 # put there, which tells those that are looking whether to take it.
@@ -64,6 +67,16 @@ def pool_take(nbytes, words):  # i8 i8
     head = as_i8(block)
     head[0] = room
     return block + 64
+
+def pages_new(nbytes):  # i8
+    # Returns the address of memory, which is of huge pages if it is large; 0 if there is no more.
+    place = room_i8_1(0)
+    is_large = nbytes >= {2 * _HUGE_PAGE}
+    if i4(library_posix_memalign_www(place_i8(place), {_HUGE_PAGE} if is_large else {_PAGE}, nbytes)) != 0:
+        return 0
+    if is_large:
+        library_madvise_wwi(place[0], nbytes, {getattr(mmap, "MADV_HUGEPAGE", 14)})
+    return place[0]
 
 def pool_give(data, size, words):  # i8 i8 i8
     block = data - 64

@@ -26,7 +26,8 @@ def run_in_threads(threads, pieces, function, room, shares):  # i8 i8 i8 i8 i8
         share[1] = pieces * (t + 1) // count
         share[2] = room
         if t > 0:
-            share[3] = thread_start(shares + {SHARE} * t + 32, function, shares + {SHARE} * t)
+            begun = library_pthread_create_wwww(shares + {SHARE} * t + 32, 0, function, shares + {SHARE} * t)
+            share[3] = i8(i4(begun))
     call_i8_i8(function, shares)
     for t in range(1, count):
         share = as_i8(shares + {SHARE} * t)
