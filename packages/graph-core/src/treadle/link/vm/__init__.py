@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         Program,
         ProgramGraph,
     )
+    from treadle.link.vm.interrupts import WATCH
     from treadle.link.vm.linker import ProgramLinker
     from treadle.link.vm.machine import PythonLinker, ReferenceLinker, evaluate
     from treadle.link.vm.nodewise_linker import NodewiseLinker
@@ -47,6 +48,7 @@ else:
                 "Backend ExportedInput ExportedOutput ExportRequest ExportUnsupportedError Later OwnReferences Program "
                 "ProgramGraph"
             ),
+            "treadle.link.vm.interrupts": "WATCH",
             "treadle.link.vm.linker": "ProgramLinker",
             "treadle.link.vm.machine": "PythonLinker ReferenceLinker evaluate",
             "treadle.link.vm.nodewise_linker": "NodewiseLinker",
@@ -58,10 +60,10 @@ else:
     )
 
 __all__ = [
-    "BACKEND", "TABLE", "Backend", "ExportRequest", "ExportUnsupportedError", "ExportedInput", "ExportedOutput",
-    "Later", "NativeEnds", "NodewiseLinker", "OwnReferences", "Program", "ProgramGraph", "ProgramLinker",
-    "PythonLinker", "PythonStepWarning", "ReferenceLinker", "RuleLinker", "Segment", "TableLinker", "VMProgram",
-    "WrongLengthWarning", "evaluate", "generate", "in_segments", "link_in_segments", "link_node_by_node",
+    "BACKEND", "TABLE", "WATCH", "Backend", "ExportRequest", "ExportUnsupportedError", "ExportedInput",
+    "ExportedOutput", "Later", "NativeEnds", "NodewiseLinker", "OwnReferences", "Program", "ProgramGraph",
+    "ProgramLinker", "PythonLinker", "PythonStepWarning", "ReferenceLinker", "RuleLinker", "Segment", "TableLinker",
+    "VMProgram", "WrongLengthWarning", "evaluate", "generate", "in_segments", "link_in_segments", "link_node_by_node",
     "link_one_node", "lower_node", "passes_by", "pool_limit", "replay", "segments", "sharing_outputs",
     "unsafe_overwrites", "vm_scope",
 ]  # fmt: skip

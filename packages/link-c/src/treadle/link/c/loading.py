@@ -16,9 +16,8 @@ from treadle.link.c.conventions.abi import BRIDGE
 from treadle.link.c.conventions.convention import FIXED, MOST_ARGUMENTS
 from treadle.link.c.errors import BackendUnavailableError, CompileError, LibraryGoneError
 from treadle.link.c.program import Binary, CProgram
-from treadle.link.c.support.interrupts import WATCH
 from treadle.link.c.support.pool import POOL
-from treadle.link.vm import Later
+from treadle.link.vm import WATCH, Later
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -12,10 +12,9 @@ from treadle.config import dataclass
 from treadle.graph import NodeError, node_error
 from treadle.link.c.conventions.abi import BRIDGE
 from treadle.link.c.conventions.convention import LARGE, MANY, MOST_ARGUMENTS, NODES, STEPS, USER, Status
-from treadle.link.c.support.interrupts import WATCH
 from treadle.link.c.support.libraries import SUPPORT
 from treadle.link.c.support.pool import POOL
-from treadle.link.vm import Program, replay
+from treadle.link.vm import WATCH, Program, replay
 from treadle.tensor import MatrixError, plain_arrays
 
 if TYPE_CHECKING:

@@ -1,16 +1,8 @@
-"""Ctrl-C in long loops: compiled loops of the main thread ask Python about twenty times a second whether to end.
-
-Python's C signal handler only records that a signal came; the Python handlers run when the main thread asks. Whatever
-they raise then, usually KeyboardInterrupt, ends the call.
-"""
+"""Text of loops that a signal may end: they watch the memory of `treadle.link.vm.WATCH`."""
 
 from __future__ import annotations
 
-import threading
 import time
-
-import numpy as np
-from numpy.typing import NDArray
 
 # The primitive that asks Python for interrupts, as generated text calls it.
 CALL = "watched("
@@ -50,18 +42,3 @@ def watched(words, i, every, seen, asked):  # i8 i8 i8 f8 f8
             every = -1
     return every, now, asked
 """
-
-
-class Watch:
-    """Memory that loops read: the main thread's id, and room for an exception: its type, value and traceback."""
-
-    def __init__(self) -> None:
-        self._words: NDArray[np.int64] = np.zeros(4, np.int64)
-
-    def address(self) -> int:
-        """Return the address of that memory."""
-        self._words[0] = threading.main_thread().ident or 0
-        return int(self._words.ctypes.data)
-
-
-WATCH = Watch()

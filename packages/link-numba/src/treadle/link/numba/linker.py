@@ -22,7 +22,7 @@ from treadle.graph import (
 from treadle.link.numba.dtypes import STORAGES
 from treadle.link.numba.program import NumbaProgram, Recipe
 from treadle.link.numba.table import TABLE
-from treadle.link.vm import Program, ProgramGraph, TableLinker
+from treadle.link.vm import WATCH, Program, ProgramGraph, TableLinker
 
 if TYPE_CHECKING:
     from treadle.kernels import Address
@@ -166,7 +166,7 @@ def table_of(constants: Sequence[Constant | Address], source: str) -> tuple[NDAr
     import numpy as np
 
     from treadle.graph import Constant
-    from treadle.link.numba import interrupts
+    from treadle.link.numba.interrupts import CALL
     from treadle.link.numba.routines import objects
     from treadle.link.numba.routines.externals import FIXED_WORDS
     from treadle.link.numba.routines.pool import POOL
@@ -174,8 +174,8 @@ def table_of(constants: Sequence[Constant | Address], source: str) -> tuple[NDAr
 
     words = np.zeros(FIXED_WORDS + len(constants), np.int64)
     words[objects.FALLBACK : objects.WATCH] = objects.object_words()
-    if interrupts.CALL in source:
-        words[objects.WATCH] = interrupts.WATCH.address()
+    if CALL in source:
+        words[objects.WATCH] = WATCH.address()
     words[FIXED_WORDS - 2], words[FIXED_WORDS - 1] = thread_count(), POOL.address()
     kept: list[np.ndarray] = []
     for at, constant in enumerate(constants, FIXED_WORDS):

@@ -100,7 +100,8 @@ static int tr_rows_put(tr_rows *t, const tr_var *x, int64_t i, tr_kernel k) {
   return tr_transfer(&place, t->nd - 1, x, t->nd - 1, k);
 }
 """,
-    # Loops look at the clock after a number of steps that is found by looking, and ask Python twenty times a second.
+    # Loops look at the clock after a number of steps that is found by looking, and ask Python 20 times a second. The
+    # words of the memory that they watch are those of `treadle.link.vm.WATCH`.
     "tr_watch tr_watched": """\
 #include <pthread.h>
 #include <time.h>
@@ -108,8 +109,8 @@ typedef struct { int64_t every; double seen, asked; } tr_watch;
 static int64_t tr_watched(const uintptr_t *F, tr_watch *w, int64_t i) {
   volatile uintptr_t *const told = (volatile uintptr_t *)F[TR_WATCH];
   struct timespec t;
-  if (!told || told[1] != (uintptr_t)pthread_self()) return INT64_MAX;
-  if (told[2]) return -1;
+  if (!told || told[0] != (uintptr_t)pthread_self()) return INT64_MAX;
+  if (told[1]) return -1;
   clock_gettime(CLOCK_MONOTONIC, &t);
   const double now = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
   if (!w->every) { w->every = i; w->asked = w->seen = now; }
@@ -118,7 +119,10 @@ static int64_t tr_watched(const uintptr_t *F, tr_watch *w, int64_t i) {
   w->seen = now;
   if (now - w->asked > 0.05) {
     w->asked = now;
-    if (((int (*)(void))told[0])()) return -1;
+    const int state = ((int (*)(void))told[4])(), ends = ((int (*)(void))told[5])();
+    if (ends) ((void (*)(uintptr_t, uintptr_t, uintptr_t))told[6])(F[TR_WATCH] + 8, F[TR_WATCH] + 16, F[TR_WATCH] + 24);
+    ((void (*)(int))told[7])(state);
+    if (ends) return -1;
   }
   return i + w->every;
 }
