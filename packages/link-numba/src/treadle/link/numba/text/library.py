@@ -305,23 +305,6 @@ def ldexp_{t}(x, n):  # {t} i8
         x = x * power_of_two_{t}(part)
         left = left - part
     return x * power_of_two_{t}(min(max(left, 1 - {bias}), {bias}))
-
-def row_sum_{t}(n, x, stride):  # i8 *{t} i8
-    # Blocks, in several partial sums each, put together with compensation (Neumaier 1974): no less accurate than
-    # pairwise summation.
-    total = {t}(0)
-    lost = {t}(0)
-    start = 0
-    while start < n:
-        stop = min(n, start + 512)
-        block = {t}(0)
-        for i in range(start, stop):
-            block = add_any(block, x[i * stride])
-        moved = total + block
-        lost = lost + pick(fabs(total) >= fabs(block), (total - moved) + block, (block - moved) + total)
-        total = moved
-        start = stop
-    return pick(fabs(total) < {t}(INF), total + lost, total)
 """
 
 
@@ -331,19 +314,6 @@ def size_{t}(a):  # {t}
 
 def conj_{t}(a):  # {t}
     return compose_{r}(re_{t}(a), -im_{t}(a))
-
-def row_sum_{t}(n, x, stride):  # i8 *{t} i8
-    # Sums of blocks, added up.
-    total = compose_{r}({r}(0), {r}(0))
-    start = 0
-    while start < n:
-        stop = min(n, start + 512)
-        block = compose_{r}({r}(0), {r}(0))
-        for i in range(start, stop):
-            block = block + x[i * stride]
-        total = total + block
-        start = stop
-    return total
 """
 
 

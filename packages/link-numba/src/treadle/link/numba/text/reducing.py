@@ -60,11 +60,13 @@ class Reduced:
     storage: Storage
     # The element, as an expression of that dtype.
     element: str
+    # Whether it was converted: its bits are fewer, and a sum of such needs no blocks.
+    is_converted: bool = False
 
     @property
     def has_blocks(self) -> bool:
         """Whether it is a sum with rounding errors, which is made of sums of blocks."""
-        return self.kind == "sum" and self.storage.kind in "fc"
+        return self.kind == "sum" and self.storage.kind in "fc" and not self.is_converted
 
     @property
     def is_compensated(self) -> bool:
@@ -73,9 +75,9 @@ class Reduced:
 
     def step(self) -> str:
         """Return the statement that takes in an element."""
-        if self.is_compensated:
-            return f"{self.name}_block = add_any({self.name}_block, {self.element})"
         into = f"{self.name}_block" if self.has_blocks else f"{self.name}_total"
+        if self.kind == "sum" and self.storage.kind == "f":
+            return f"{into} = add_any({into}, {self.element})"
         return f"{into} = {combined(self.kind, self.storage, into, self.element)}"
 
     def start(self) -> list[str]:
@@ -148,7 +150,7 @@ def reducing(
         ]
         inside = [*starts, *starts_of_results, *loads_before, *steps(last, [*elements, *joined])]
     else:
-        inside = [*starts, *loads_before, *_blocks(last, elements, reduced)]
+        inside = [*starts, *loads_before, *blocks(last, elements, reduced)]
         for d in range(last - 1, depth - 1, -1):
             inside = [f"for d{d} in range(n{d}):", *indented(inside)]
         inside = [*(line for r in reduced for line in r.start()), *inside, *(line for r in reduced for line in r.end())]
@@ -171,8 +173,8 @@ def _in_order_of_memory(name: str) -> list[str]:
     return [f"if abs({first}) < abs({second}):", "    n0, n1 = n1, n0", f"    {first}, {second} = {second}, {first}"]
 
 
-def _blocks(last: int, elements: Sequence[str], reduced: Sequence[Reduced]) -> list[str]:
-    """Return the loop over the last dimension."""
+def blocks(last: int, elements: Sequence[str], reduced: Sequence[Reduced]) -> list[str]:
+    """Return the loop over the last dimension, in which statements compute the elements of reductions."""
     inner = [*elements, *(r.step() for r in reduced)]
     if not any(r.has_blocks for r in reduced):
         return steps(last, inner)

@@ -9,7 +9,7 @@ from treadle.link.numba.status import VALUE
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.text.library import LIBRARY
 from treadle.link.numba.text.loops import Array, lengths, merging, nest, offset
-from treadle.link.numba.text.reducing import Reduced, combined, identity, reducing
+from treadle.link.numba.text.reducing import Reduced, blocks, combined, identity, reducing
 from treadle.link.numba.text.unit import Unit, indented, make_kernel
 from treadle.link.numba.text.values import ArrayValue, ScalarValue, Value, is_literal, product
 from treadle.link.numba.text.writer import GraphWriter
@@ -36,12 +36,9 @@ def accumulation(kind: str, ndim: int, source: Storage, inner: str) -> Unit:
     lines += merging([x, o], ndim)
     element = converted(source.loaded(f"x[x_q + d{last} * x_s{last}]"), source.dtype, inner)
     place = f"o[o_q + d{last} * o_s{last}]"
-    if kind == "sum" and acc.kind in "fc" and source.dtype == inner:
-        row_lines = [f"row = row_sum_{acc.code}(n{last}, shifted_{acc.code}(x, x_q), x_s{last})"]
-    else:
-        step = f"add_any(row, {element})" if kind == "sum" and acc.kind == "f" else combined(kind, acc, "row", element)
-        row_lines = [f"row = {identity(kind, acc)}", f"for d{last} in range(n{last}):", f"    row = {step}"]
-    along = [*row_lines, "o[o_q] = " + acc.stored(combined(kind, acc, acc.loaded("o[o_q]"), "row"))]
+    row = Reduced("row", kind, acc, element, is_converted=source.dtype != inner)
+    whole = combined(kind, acc, acc.loaded("o[o_q]"), "row_total")
+    along = [*row.start(), *blocks(last, [], [row]), *row.end(), "o[o_q] = " + acc.stored(whole)]
     across = [
         f"for d{last} in range(n{last}):",
         f"    {place} = " + acc.stored(combined(kind, acc, _grouped(acc.loaded(place)), element)),
