@@ -12,7 +12,7 @@ _GEMM = "char *, char *, int *, int *, int *, {0} *, {0} *, int *, {0} *, int *,
 _GEMV = "char *, int *, int *, {0} *, {0} *, int *, {0} *, int *, {0} *, {0} *, int *"
 
 PRODUCT = {
-    "tr_matrix tr_as_matrix tr_to_matrix": """\
+    "tr_matrix tr_as_matrix tr_to_matrices": """\
 /* How BLAS sees the last two dimensions: 'N' if the rows of a matrix run through memory, 'T' if its columns do. */
 typedef struct { char order; int ld; } tr_matrix;
 static int tr_as_matrix(const tr_var *x, int nd, int64_t size, tr_matrix *m) {
@@ -29,13 +29,22 @@ static int tr_as_matrix(const tr_var *x, int nd, int64_t size, tr_matrix *m) {
   }
   return 0;
 }
-/* The same for an operand that BLAS cannot read, which is copied first. */
-static int tr_to_matrix(tr_var **x, tr_var *copy, int nd, int64_t size, tr_kernel k, tr_matrix *m) {
-  int status;
-  if (tr_as_matrix(*x, nd, size, m)) return 0;
-  if ((status = tr_copy(copy, *x, nd, size, k))) return status;
-  *x = copy;
-  tr_as_matrix(copy, nd, size, m);
+/* The same for two factors, of which those that BLAS cannot read are copied; and their steps as vectors in elements. */
+static int tr_to_matrices(tr_var **a, tr_var **b, tr_var *t, int nd, int64_t size, tr_kernel k, tr_matrix *m,
+                          int *steps) {
+  tr_var **const x[] = {a, b};
+  for (int f = 0; f < 2; f++) {
+    if (!tr_as_matrix(*x[f], nd, size, m + f)) {
+      const int status = tr_copy(t + f, *x[f], nd, size, k);
+      if (status) return status;
+      *x[f] = t + f;
+      tr_as_matrix(t + f, nd, size, m + f);
+    }
+    const int d = nd - 1 - f;
+    const int64_t step = (*x[f])->n[d] == 1 ? 1 : (*x[f])->s[d] / size;
+    if (step > INT32_MAX) return TR_TOO_LONG;
+    steps[f] = (int)step;
+  }
   return 0;
 }
 """,
@@ -109,27 +118,23 @@ static void tr_product_$short($Real *a, $Real *b, $Real *o, int m, int k, int l,
 }
 static int tr_matmul_$short(tr_var *a, tr_var *b, tr_var *o, int nd, uintptr_t gemm, uintptr_t gemv, tr_var *t) {
   const int64_t size = sizeof($Real);
-  tr_matrix ma, mb;
-  int status;
-  int64_t i[TR_ND] = {0}, sa, sb;
+  tr_matrix m[2];
+  int status, steps[2];
+  int64_t i[TR_ND] = {0};
   char *p[3];
   if ((status = tr_stack(a, b, o, nd)) || (status = tr_alloc(o, nd, size))) return status;
   if (tr_count(o, nd) == 0) return 0;
   if (a->n[nd - 1] == 0) { memset(o->p, 0, (size_t)(tr_count(o, nd) * size)); return 0; }
   if (a->n[nd - 2] > INT32_MAX || a->n[nd - 1] > INT32_MAX || b->n[nd - 1] > INT32_MAX) return TR_TOO_LONG;
-  if ((status = tr_to_matrix(&a, t, nd, size, tr_move$size, &ma))) return status;
-  if ((status = tr_to_matrix(&b, t + 1, nd, size, tr_move$size, &mb))) return status;
-  sa = a->n[nd - 1] == 1 ? size : a->s[nd - 1];
-  sb = b->n[nd - 2] == 1 ? size : b->s[nd - 2];
-  if (sa / size > INT32_MAX || sb / size > INT32_MAX) return TR_TOO_LONG;
+  if ((status = tr_to_matrices(&a, &b, t, nd, size, tr_move$size, m, steps))) return status;
   p[0] = a->p;
   p[1] = b->p;
   p[2] = o->p;
   for (;;) {
     int d;
     tr_product_$short(($Real *)p[0], ($Real *)p[1], ($Real *)p[2], (int)a->n[nd - 2], (int)a->n[nd - 1],
-                      (int)b->n[nd - 1], (tr_gemm_$short)gemm, (tr_gemv_$short)gemv, ma, mb, (int)(sa / size),
-                      (int)(sb / size), 1, 0);
+                      (int)b->n[nd - 1], (tr_gemm_$short)gemm, (tr_gemv_$short)gemv, m[0], m[1], steps[0],
+                      steps[1], 1, 0);
     for (d = nd - 3; d >= 0; d--) {
       if (++i[d] < o->n[d]) { p[0] += a->s[d]; p[1] += b->s[d]; p[2] += o->s[d]; break; }
       p[0] -= a->s[d] * (o->n[d] - 1);
@@ -168,9 +173,9 @@ static int tr_accumulate_$short(tr_var *c, const tr_var *x, tr_var *a, tr_var *b
                            uintptr_t gemm, uintptr_t gemv, tr_var *t, int free) {
   const int64_t size = sizeof($Real);
   const $Real alpha = *(const $Real *)x->p, beta = *(const $Real *)y->p;
-  int status;
-  int64_t m, l, sa, sb;
-  tr_matrix ma, mb;
+  int status, steps[2];
+  int64_t m, l;
+  tr_matrix seen[2];
   if ((status = tr_stack(a, b, o, 2))) return status;
   m = o->n[0];
   l = o->n[1];
@@ -186,13 +191,9 @@ static int tr_accumulate_$short(tr_var *c, const tr_var *x, tr_var *a, tr_var *b
     else if (beta == 1) memcpy(to, row, (size_t)(l * size));
     else for (int64_t j = 0; j < l; j++) to[j] = beta * ((const $Real *)row)[j];
   }
-  if ((status = tr_to_matrix(&a, t, 2, size, tr_move$size, &ma))) return status;
-  if ((status = tr_to_matrix(&b, t + 1, 2, size, tr_move$size, &mb))) return status;
-  sa = a->n[1] == 1 ? size : a->s[1];
-  sb = b->n[0] == 1 ? size : b->s[0];
-  if (sa / size > INT32_MAX || sb / size > INT32_MAX) return TR_TOO_LONG;
+  if ((status = tr_to_matrices(&a, &b, t, 2, size, tr_move$size, seen, steps))) return status;
   tr_product_$short(($Real *)a->p, ($Real *)b->p, ($Real *)o->p, (int)m, (int)a->n[1], (int)l, (tr_gemm_$short)gemm,
-                    (tr_gemv_$short)gemv, ma, mb, (int)(sa / size), (int)(sb / size), alpha, 1);
+                    (tr_gemv_$short)gemv, seen[0], seen[1], steps[0], steps[1], alpha, 1);
   return 0;
 }
 """

@@ -35,70 +35,34 @@ typedef float tr_f32s __attribute__((vector_size(TR_BYTES)));
 """
 
 # An element's result does not depend on where it stands: what is left at the end goes the same way, padded.
-_SIMD1 = """\
-extern $Vector $symbol(v, $function)($Vector);
-static void tr_v_${function}_$short(int64_t n, const $Type *x, $Type *o) {
+_SIMD = """\
+extern $Vector $symbol($letters, $function)($Vectors);
+static void tr_v_${function}_$short(int64_t n, $operands, $Type *o) {
   enum { W = TR_BYTES / sizeof($Type) };
   int64_t i = 0;
-  $Vector a;
+  $Vector $vectors;
   if (n == 1) {
-    a = $symbol(v, $function)(*x - ($Vector){0});
+    a = $symbol($letters, $function)($filled);
     *o = a[0];
     return;
   }
   for (; i + W <= n; i += W) {
-    memcpy(&a, x + i, sizeof a);
-    a = $symbol(v, $function)(a);
+    $loads
+    a = $symbol($letters, $function)($vectors);
     memcpy(o + i, &a, sizeof a);
   }
   if (i < n) {
-    $Type rest[W];
-    for (int k = 0; k < W; k++) rest[k] = x[i + k < n ? i + k : n - 1];
-    memcpy(&a, rest, sizeof a);
-    a = $symbol(v, $function)(a);
+    $Type rest[$count][W];
+    for (int k = 0; k < W; k++) { const int64_t j = i + k < n ? i + k : n - 1; $padded }
+    $remaining
+    a = $symbol($letters, $function)($vectors);
     memcpy(o + i, &a, (size_t)(n - i) * sizeof($Type));
   }
 }
 """
-_SIMD2 = """\
-extern $Vector $symbol(vv, $function)($Vector, $Vector);
-static void tr_v_${function}_$short(int64_t n, const $Type *x, const $Type *y, $Type *o) {
-  enum { W = TR_BYTES / sizeof($Type) };
-  int64_t i = 0;
-  $Vector a, b;
-  if (n == 1) {
-    a = $symbol(vv, $function)(*x - ($Vector){0}, *y - ($Vector){0});
-    *o = a[0];
-    return;
-  }
-  for (; i + W <= n; i += W) {
-    memcpy(&a, x + i, sizeof a);
-    memcpy(&b, y + i, sizeof b);
-    a = $symbol(vv, $function)(a, b);
-    memcpy(o + i, &a, sizeof a);
-  }
-  if (i < n) {
-    $Type rest[2][W];
-    for (int k = 0; k < W; k++) {
-      const int64_t j = i + k < n ? i + k : n - 1;
-      rest[0][k] = x[j];
-      rest[1][k] = y[j];
-    }
-    memcpy(&a, rest[0], sizeof a);
-    memcpy(&b, rest[1], sizeof b);
-    a = $symbol(vv, $function)(a, b);
-    memcpy(o + i, &a, (size_t)(n - i) * sizeof($Type));
-  }
-}
-"""
-_PLAIN1 = """\
-static void tr_v_${function}_$short(int64_t n, const $Type *x, $Type *o) {
-  for (int64_t i = 0; i < n; i++) o[i] = $function$suffix(x[i]);
-}
-"""
-_PLAIN2 = """\
-static void tr_v_${function}_$short(int64_t n, const $Type *x, const $Type *y, $Type *o) {
-  for (int64_t i = 0; i < n; i++) o[i] = $function$suffix(x[i], y[i]);
+_PLAIN = """\
+static void tr_v_${function}_$short(int64_t n, $operands, $Type *o) {
+  for (int64_t i = 0; i < n; i++) o[i] = $function$suffix($elements);
 }
 """
 # Where results go to the place of the operand, numbers are copied first.
@@ -162,8 +126,7 @@ def block_function(function: str, ctype: CType, simd: Container[str], *, portabl
     `simd` are the functions that the C library has for vectors, which it may lack on other machines: `portable`
     says that the text may be compiled there.
     """
-    pair = BLOCK_FUNCTIONS[function] == 2
-    return _chosen(function, ctype, (_SIMD2, _PLAIN2) if pair else (_SIMD1, _PLAIN1), simd, portable)
+    return _chosen(function, ctype, (_SIMD, _PLAIN), simd, portable)
 
 
 def kernel_block(function: str, ctype: CType) -> str:
@@ -186,11 +149,24 @@ def _chosen(function: str, ctype: CType, texts: tuple[str, str], simd: Container
     text = texts[0] if function + ctype.suffix in simd else texts[1]
     if portable and text is texts[0]:
         text = f"{_WHERE_SIMD}{text}#else\n{texts[1]}#endif\n"
+    kind, vector = ctype.computed, f"tr_{ctype.short}s"
+    count = BLOCK_FUNCTIONS[function]
+    each = [*enumerate(zip("xy", "ab", strict=True))][:count]
     return Template(text).substitute(
         function=function,
         suffix=ctype.suffix,
         short=ctype.short,
-        Type=ctype.computed,
-        Vector=f"tr_{ctype.short}s",
+        Type=kind,
+        Vector=vector,
         symbol=f"TR_{ctype.short.upper()}",
+        count=count,
+        letters="v" * count,
+        Vectors=", ".join([vector] * count),
+        operands=", ".join(f"const {kind} *{x}" for _, (x, _) in each),
+        vectors=", ".join(v for _, (_, v) in each),
+        filled=", ".join(f"*{x} - ({vector}){{0}}" for _, (x, _) in each),
+        loads=" ".join(f"memcpy(&{v}, {x} + i, sizeof {v});" for _, (x, v) in each),
+        padded=" ".join(f"rest[{k}][k] = {x}[j];" for k, (x, _) in each),
+        remaining=" ".join(f"memcpy(&{v}, rest[{k}], sizeof {v});" for k, (_, v) in each),
+        elements=", ".join(f"{x}[i]" for _, (x, _) in each),
     )
