@@ -56,7 +56,7 @@ LAZY = {
     "linking.basic_parts": "basic_part",
     "linking.device_linker": "DeviceLinker",
     "linking.devices": "Devices",
-    "linking.generator_states": "expand_generators",
+    "linking.generator_states": "expand_with_loops",
     "linking.lengths": "LENGTH_OPERATORS REDUCED_BY",
     "linking.portable_linker": "PortableLinker",
     "loops.loops": "ENDLESS LoopInputs RowLengths Scan",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from treadle.cache import default_cache
@@ -39,14 +40,13 @@ class CLinker(RuleLinker):
 
     def expanded(self, fgraph: FunctionGraph, *, whole: bool = False) -> FunctionGraph:
         """Return the graph with ops that have no rule replaced by simpler ones, in bodies of loops too."""
-        graph = super().expanded(fgraph, whole=whole)
+        once = partial(super().expanded, whole=whole)
+        graph = once(fgraph)
         if not any(isinstance(node.op, HasInnerGraph | IfElse) for node in graph.apply_nodes):
             return graph
-        from treadle.tensor import expand_generators
+        from treadle.tensor import expand_with_loops
 
-        with_loops = expand_generators(graph, lambda body: self.expanded(body, whole=whole))
-        # Only now can draws be expanded whose generator comes out of a loop.
-        return graph if with_loops is graph else super().expanded(with_loops, whole=whole)
+        return expand_with_loops(graph, once, partial(self.expanded, whole=whole))
 
     def foresee(self, nodes: Sequence[Apply]) -> None:
         """Compile what all programs call while the cache is looked into, if the compile directory has nothing yet.

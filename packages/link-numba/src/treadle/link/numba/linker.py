@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treadle.config import COLLECTOR, config, span
-from treadle.graph import (
-    Apply,
-    Constant,
-    FunctionGraph,
-    HasInnerGraph,
-    IfElse,
-    Type,
-    Unsupported,
-    toposort,
-)
+from treadle.graph import Apply, Constant, FunctionGraph, HasInnerGraph, IfElse, Type, Unsupported, toposort
 from treadle.link.numba.dtypes import STORAGES
 from treadle.link.numba.program import NumbaProgram, Recipe
 from treadle.link.numba.table import TABLE
@@ -37,14 +29,13 @@ class NumbaLinker(TableLinker):
 
     def expanded(self, fgraph: FunctionGraph, *, whole: bool = False) -> FunctionGraph:
         """Return the graph with ops that have no rule replaced by simpler ones, in bodies of loops too."""
-        graph = super().expanded(fgraph, whole=whole)
+        once = partial(super().expanded, whole=whole)
+        graph = once(fgraph)
         if not any(isinstance(node.op, HasInnerGraph | IfElse) for node in graph.apply_nodes):
             return graph
-        from treadle.tensor import expand_generators
+        from treadle.tensor import expand_with_loops
 
-        with_loops = expand_generators(graph, lambda body: self.expanded(body, whole=whole))
-        # Only now can draws be expanded whose generator comes out of a loop.
-        return graph if with_loops is graph else super().expanded(with_loops, whole=whole)
+        return expand_with_loops(graph, once, partial(self.expanded, whole=whole))
 
     def inside(self, node: Apply) -> list[Apply]:
         """Return the nodes inside of a node, such as those of a loop's step."""

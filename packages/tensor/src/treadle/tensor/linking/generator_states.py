@@ -16,11 +16,17 @@ if TYPE_CHECKING:
     from treadle.graph import Apply, Variable
     from treadle.tensor.linking.generator_forms import Source
 
-__all__ = ["expand_generators"]
+__all__ = ["expand_with_loops"]
 
 
-def expand_generators(fgraph: FunctionGraph, expanded: Callable[[FunctionGraph], FunctionGraph]) -> FunctionGraph:
-    """Return a graph whose loops have bodies as a function returns them, and states in place of generators.
+def expand_with_loops(
+    simpler: FunctionGraph,
+    expanded: Callable[[FunctionGraph], FunctionGraph],
+    of_body: Callable[[FunctionGraph], FunctionGraph],
+) -> FunctionGraph:
+    """Return an expanded graph with bodies of loops as `of_body` returns them, and states in place of generators.
+
+    If that changes it, it is expanded again: only then does a draw from a generator that a loop returns find its state.
 
     Where draws are portable ones, a generator of NumPy's gives one key before the loop, and moves on by that; the draws
     inside are those of a portable generator with this key. A loop stays as it is if its body does more with a generator
@@ -28,20 +34,20 @@ def expand_generators(fgraph: FunctionGraph, expanded: Callable[[FunctionGraph],
 
     A choice between generators becomes one between their states, where both were made like one generator.
     """
-    if not any(isinstance(node.op, Scan) or chooses_generators(node) for node in fgraph.apply_nodes):
-        return fgraph
-    result = fgraph.clone()
+    if not any(isinstance(node.op, Scan) or chooses_generators(node) for node in simpler.apply_nodes):
+        return simpler
+    result = simpler.clone()
     changed = False
     for node in result.toposort():
         outputs: Sequence[Variable] | None = None
         if isinstance(node.op, Scan):
-            outputs = _expanded_loop(node.op, node, expanded)
+            outputs = _expanded_loop(node.op, node, of_body)
         elif chooses_generators(node):
             outputs = None if are_portable() else choice_of_states(node)
         if outputs is not None:
             result.replace_all(zip(node.outputs, outputs, strict=True), reason="expand")
             changed = True
-    return result if changed else fgraph
+    return expanded(result) if changed else simpler
 
 
 def _expanded_loop(

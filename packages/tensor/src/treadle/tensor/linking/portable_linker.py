@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from treadle.link.vm import TableLinker
 from treadle.tensor.linking.generator_forms import installed_forms, portable_draws
-from treadle.tensor.linking.generator_states import expand_generators
+from treadle.tensor.linking.generator_states import expand_with_loops
 from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
@@ -27,11 +28,10 @@ class PortableLinker(TableLinker):
     def expanded(self, fgraph: FunctionGraph, *, whole: bool = False) -> FunctionGraph:
         """Return the graph with simpler ops in place of what the rules do not lower, in bodies of loops too."""
         with portable_draws():
-            simpler = super().expanded(fgraph, whole=whole)
             # Bodies do not get what a subclass does to whole graphs only.
-            with_loops = expand_generators(simpler, lambda body: PortableLinker.expanded(self, body, whole=whole))
-            # Only now does a draw from a generator that a loop returns find its state.
-            return simpler if with_loops is simpler else super().expanded(with_loops, whole=whole)
+            of_body = partial(PortableLinker.expanded, self, whole=whole)
+            once = partial(super().expanded, whole=whole)
+            return expand_with_loops(once(fgraph), once, of_body)
 
     def tell(self, nodes: Iterable[Apply]) -> None:
         """Warn of Python steps, and once of keys that are taken from NumPy's generators."""
