@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import treadle.tensor as tt
-from treadle.graph import DisconnectedType, FunctionGraph, GraphTypeError
+from treadle.graph import DisconnectedType, FunctionGraph, GraphTypeError, toposort
 from treadle.link.vm import PythonLinker
-from treadle.tensor import DisconnectedInputError, DtypeError, ShapeError, grad
+from treadle.tensor import DisconnectedInputError, DtypeError, ShapeError, ShapeI, SumTo, grad
 
 X = tt.dvector("x")
 
@@ -38,6 +38,23 @@ def test_gradient_sums_over_what_was_broadcast_at_run_time() -> None:
     gradients = PythonLinker().link(FunctionGraph([X, y], slopes))(np.array([2.0]), np.arange(4.0))
     assert [f.shape for f in gradients] == [(1,), (4,)]
     np.testing.assert_array_equal(gradients[0], [6])
+
+
+def test_gradient_by_a_scalar_that_was_broadcast_is_one_sum() -> None:
+    a = tt.dscalar("a")
+    node = grad(tt.sum(X * a), a).owner
+    assert node is not None
+    assert node.op == tt.sum(X).owner.op
+    assert not any(isinstance(n.op, SumTo | ShapeI) for n in toposort([node.out]))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "complex64"])
+def test_gradient_by_a_scalar_keeps_its_dtype(dtype: str) -> None:
+    a, x = tt.scalar("a", dtype=dtype), tt.matrix("x", dtype=dtype)
+    slope = grad(tt.sum(abs(x * a)), a)
+    value = PythonLinker().link(FunctionGraph([a, x], [slope]))(np.ones((), dtype), np.ones((70, 60), dtype))[0]
+    assert value.dtype == dtype
+    assert value == 4200
 
 
 def test_maximum_shares_a_tie() -> None:

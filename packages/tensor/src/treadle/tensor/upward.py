@@ -31,6 +31,8 @@ class Upward(UpwardCalls):
     scan_with_carry: Callable[..., tuple[Any, Any]]
     # The derivative of a product is an op with derivatives of its own, made of a graph of reductions.
     product_of_others: Callable[[TensorVariable, Sequence[TensorVariable], tuple[int, ...]], TensorVariable]
+    # What flows back to a scalar that was broadcast is summed by a reduction, which is made of elementwise functions.
+    summed_along: Callable[[TensorVariable, Sequence[int]], TensorVariable]
     # Variables handed to NumPy's functions (NEP 13 and 18).
     array_ufunc: Callable[[Ufunc, str, Sequence[TensorLike], Mapping[str, Any]], object]
     array_function: Callable[[Callable[..., object], Iterable[type], Sequence[object], Mapping[str, object]], object]

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from treadle.tensor.loops import plain as plain_loops
     from treadle.tensor.numpy_protocol import functions as numpy_functions
     from treadle.tensor.numpy_protocol import torch_functions
+    from treadle.tensor.reductions import reduction as reductions
     from treadle.tensor.rewrites.analysis import facts
     from treadle.tensor.shapes import shape_specification
 else:
@@ -22,6 +23,7 @@ else:
     plain_loops = lazy_module("treadle.tensor.loops.plain")
     numpy_functions = lazy_module("treadle.tensor.numpy_protocol.functions")
     torch_functions = lazy_module("treadle.tensor.numpy_protocol.torch_functions")
+    reductions = lazy_module("treadle.tensor.reductions.reduction")
     facts = lazy_module("treadle.tensor.rewrites.analysis.facts")
     shape_specification = lazy_module("treadle.tensor.shapes.shape_specification")
 
@@ -41,5 +43,6 @@ def wire() -> None:
         scan_with_carry=plain_loops,
         specify_shape=shape_specification,
         stack=joining,
+        summed_along=reductions,
         torch_function=torch_functions,
     )

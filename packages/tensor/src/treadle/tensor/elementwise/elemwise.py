@@ -579,6 +579,8 @@ class Elemwise(TensorOp):
         # Through `grad`, inputs may come in ranks of their own.
         if fitted.ndim == x.ndim and all(v is x or (v.ndim == x.ndim and never_broadcasts(v)) for v in inputs):
             return fitted
+        if fitted.ndim == x.ndim and never_broadcasts(x):
+            return upward.summed_along(fitted, range(x.ndim))
         return sum_to(fitted, x)
 
     def __str__(self) -> str:

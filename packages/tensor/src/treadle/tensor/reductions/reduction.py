@@ -80,6 +80,15 @@ def expanded(x: TensorLike, axes: Sequence[int], ndim: int) -> TensorVariable:
     return dimshuffle(x, *(NEW if d in axes else next(kept) for d in range(ndim)))
 
 
+def summed_along(x: TensorVariable, axes: Sequence[int], dropped: int = 0) -> TensorVariable:
+    """Return a sum in the tensor's own dtype over axes, which are kept with length 1 but for the first `dropped`."""
+    if not axes:
+        return x
+    total = Reduction("sum", tuple(axes), x.dtype, "float32" if x.dtype == "float16" else x.dtype)(x)
+    kept = iter(range(x.ndim - len(axes)))
+    return dimshuffle(total, *(NEW if d in axes else next(kept) for d in range(dropped, x.ndim)))
+
+
 def _without(x: TensorType, axes: Sequence[int]) -> tuple[int | None, ...]:
     return tuple(n for d, n in enumerate(x.shape) if d not in axes)
 

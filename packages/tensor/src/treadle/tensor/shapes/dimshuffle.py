@@ -205,7 +205,12 @@ class DimShuffle(TensorOp):
         for at, d in enumerate(self.order):
             if isinstance(d, int):
                 inverse[d] = at
-        return [DimShuffle(tuple(inverse), len(self.order))(cotangents[0])]
+        (ct,) = cotangents
+        if ct.owner is not None and isinstance(ct.owner.op, DimShuffle):
+            # One rearrangement for the two: sums over dimensions that were new are brought back to rank twice.
+            first = ct.owner.op.order
+            return [dimshuffle(ct.owner.inputs[0], *(first[d] if isinstance(d, int) else NEW for d in inverse))]
+        return [DimShuffle(tuple(inverse), len(self.order))(ct)]
 
     def __str__(self) -> str:
         return f"DimShuffle{{{','.join(map(str, self.order))}}}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.elementwise.cast import second
 from treadle.tensor.elementwise.elemwise import Elemwise
-from treadle.tensor.reductions.reduction import Reduction
+from treadle.tensor.reductions.reduction import summed_along
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import applies, made_by
 from treadle.tensor.rewrites.analysis.replacements import alloc_like, broadcast_shape, if_fits
@@ -146,14 +146,5 @@ def sum_to_known_shape(fgraph: FunctionGraph, node: NodeOf[SumTo]) -> TensorVari
         if m != ONE:
             return None
         axes.append(d + extra)
-    total = _summed(x, tuple(axes), extra)
+    total = summed_along(x, axes, extra)
     return total if out.type.is_super(total.type) else None
-
-
-def _summed(x: TensorVariable, axes: tuple[int, ...], extra: int) -> TensorVariable:
-    """Return a tensor summed over axes, which are kept with length 1 but for the first ones."""
-    if not axes:
-        return x
-    kept = iter(range(x.ndim - len(axes)))
-    total = Reduction("sum", axes, x.dtype, "float32" if x.dtype == "float16" else x.dtype)(x)
-    return dimshuffle(total, *(NEW if d in axes else next(kept) for d in range(extra, x.ndim)))
