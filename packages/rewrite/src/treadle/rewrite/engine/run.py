@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 else:
     pdb = lazy_module("pdb")
 
+# As many variables are looked at to find that a change makes no cycle; beyond that, the order of the graph tells.
+MOST_LOOKED_AT = 64
+
 _FeatureKind = TypeVar("_FeatureKind", bound=Feature)
 
 
@@ -168,10 +171,19 @@ class Run(Feature):
         """Whether the graph has features that may refuse changes."""
         return any(type(feature).validate is not Feature.validate for feature in self.fgraph.features)
 
+    @property
+    def refusing(self) -> bool:
+        """Whether one of the features might refuse a change now."""
+        return any(feature.may_refuse(self.fgraph) for feature in self.fgraph.features)
+
     # Changing the graph
 
-    def replace(self, name: str, cost: RuleCost, node: Apply, answer: object, guarded: bool) -> bool:
+    def replace(
+        self, name: str, cost: RuleCost, node: Apply, answer: object, guarded: bool, refusing: bool = True
+    ) -> bool:
         """Put what a rule answered in a node's place; return whether anything changed.
+
+        In a guarded graph, changes are checked. Unless features are refusing, one that cannot make a cycle need not be.
 
         Raises
         ------
@@ -194,7 +206,8 @@ class Run(Feature):
             pairs[i] = old, checked
         if self.checker is not None:
             self.checker.check(name, node, pairs, self.report)
-        if (guarded and not self.options.deferred) or removed:
+        checked_now = guarded and not self.options.deferred and (refusing or not stays_below(graph, node, pairs))
+        if checked_now or removed:
             if not self._replace_if_valid(pairs, removed, name, cost):
                 return False
         elif len(pairs) == 1:
@@ -507,6 +520,46 @@ def replacements(name: str, node: Apply, answer: object) -> tuple[list[tuple[Var
             msg = f"rule {name!r}: variables are needed as replacements of {node.op}, got {new!r}. Correct the rule."
             raise RewriteError(msg)
     return [(old, new) for old, new in pairs if new is not None], removed
+
+
+def stays_below(graph: FunctionGraph, node: Apply, pairs: Sequence[tuple[Variable, Variable]]) -> bool:
+    """Whether what replaces a node's outputs is for certain computed from what the node is computed from.
+
+    Then no cycle comes of it. A look at few nodes decides: where it is not enough, the answer is no.
+    """
+    if any(old.owner is not node for old, _ in pairs):
+        return False
+    known = set(node.inputs)
+    above: list[Variable] = []
+    pending = [new for _, new in pairs]
+    looked_at = 0
+    while pending:
+        var = pending.pop()
+        owner = var.owner
+        if owner is None or var in known or graph.is_given(var):
+            continue
+        looked_at += 1
+        if looked_at > MOST_LOOKED_AT:
+            return False
+        if var in graph:
+            above.append(var)
+        else:
+            pending.extend(owner.inputs)
+    return not above or _are_needed(graph, node, above)
+
+
+def _are_needed(graph: FunctionGraph, node: Apply, variables: Sequence[Variable]) -> bool:
+    """Whether a node needs variables, as far as a look at few of those that it needs tells."""
+    missing = set(variables)
+    level, seen = node.inputs, set(node.inputs)
+    while level and len(seen) <= MOST_LOOKED_AT:
+        level = [x for var in level if var.owner is not None and not graph.is_given(var) for x in var.owner.inputs]
+        missing.difference_update(level)
+        if not missing:
+            return True
+        level = [var for var in dict.fromkeys(level) if var not in seen]
+        seen.update(level)
+    return False
 
 
 def current_run(fgraph: FunctionGraph) -> Run | None:

@@ -78,8 +78,8 @@ class OpIndex:
 
     def __getitem__(self, op: Op) -> frozenset[int]:
         """Return the numbers of the rules for an op."""
-        by_class, tests, _ = self._of_class(type(op))
-        if not tests and op not in self._by_op:
+        by_class, tests, is_single = self._of_class(type(op))
+        if not is_single:
             return by_class
         meeting = (test.rule for test in tests if test.holds(op))
         return by_class.union(self._by_op.get(op, ()), meeting)

@@ -63,18 +63,26 @@ class Worklist:
         # By class of ops, whether rules look at some ops of it only.
         self._single: dict[type, bool] = {}
         self._plans: dict[object, Plan] = {}
+        # The same by the identity of the op, which the run keeps.
+        self._plan_of: dict[int, Plan] = {}
         self._slots: list[Slot | None] = [None] * len(index.rules)
         self._stopped: set[int] = set()
         self._hits: dict[str, int] = {}
         self._limit = 0.0
         self._raised = False
-        self._guarded = False
+        self._guarded = self._refusing = False
         self._first = len(run.report.firings)
 
     def plan(self, op: Op) -> Plan:
-        """Return the rules for an op."""
+        """Return the rules for an op of the graph."""
         if len(self._ops) != self._known:
             self._look_at_new_ops()
+        plan = self._plan_of.get(id(op))
+        if plan is None:
+            plan = self._plan_of[id(op)] = self._found_plan(op)
+        return plan
+
+    def _found_plan(self, op: Op) -> Plan:
         kind = type(op)
         is_single = self._single.get(kind)
         if is_single is None:
@@ -96,12 +104,13 @@ class Worklist:
 
     def _look_at_new_ops(self) -> None:
         """Take up the rules that need an op which has come into the graph."""
-        needed = self._index.needed
-        met = set().union(*[needed[op] for op in self._ops[self._known :]])
+        needed, met = self._index.needed, self._met
+        fresh = {rule for op in self._ops[self._known :] for rule in needed[op] if rule not in met}
         self._known = len(self._ops)
-        if not met <= self._met:
-            self._met |= met
-            self._plans = {key: plan for key, plan in self._plans.items() if plan.left_out.isdisjoint(met)}
+        if fresh:
+            met |= fresh
+            self._plans = {key: plan for key, plan in self._plans.items() if plan.left_out.isdisjoint(fresh)}
+            self._plan_of.clear()
 
     def _slots_for(self, node: Apply) -> tuple[Slot, ...]:
         """Return the rules to try on a node."""
@@ -141,7 +150,7 @@ class Worklist:
     def work(self) -> None:
         """Apply the rules until none changes anything."""
         run = self._run
-        self._guarded = run.guarded
+        self._guarded, self._refusing = run.guarded, run.refusing
         while True:
             changes = run.changes
             self._empty_queue()
@@ -189,7 +198,7 @@ class Worklist:
             try:
                 answer = apply(graph, node) if needs_graph else apply(node)
                 if answer is not None and answer is not False:
-                    changed = run.replace(name, cost, node, answer, self._guarded)
+                    changed = run.replace(name, cost, node, answer, self._guarded, self._refusing)
             except Exception as error:  # noqa: BLE001 - a rule may raise anything; on_opt_error decides
                 run.failed(name, node, error, self._callback)
             now = perf_counter()
@@ -229,15 +238,17 @@ class Worklist:
                 add(new_node)
         if self._again == "new":
             return
-        level = changed
+        level: Iterable[Apply] = dict.fromkeys(changed)
+        seen = set(level)
         for depth in range(1, self._index.depth + 1):
             if not level:
                 break
-            level = self._queue_level(level, depth)
+            level = self._queue_level(level, depth, seen)
 
-    def _queue_level(self, level: list[Apply], depth: int) -> list[Apply]:
-        """Queue nodes whose rules look `depth` levels down; return the clients of all of them."""
+    def _queue_level(self, level: Iterable[Apply], depth: int, seen: set[Apply]) -> list[Apply]:
+        """Queue nodes whose rules look `depth` levels down; return their clients that no level had before."""
         graph, queued, deepest = self._graph, self._queued, self._index.depth
+        clients = graph.clients
         above: list[Apply] = []
         for node in level:
             if node not in queued and node in graph and self.plan(node.op).reach >= depth:
@@ -245,7 +256,10 @@ class Worklist:
                 self._queue.append(node)
             if depth < deepest:
                 for out in node.outputs:
-                    above.extend([client for client, _ in graph.clients.get(out, ()) if client.outputs])
+                    for client, _ in clients.get(out, ()):
+                        if client not in seen and client.outputs:
+                            seen.add(client)
+                            above.append(client)
         return above
 
     def _stop(self, slot: Slot, node: Apply) -> None:
@@ -253,6 +267,7 @@ class Worklist:
         run = self._run
         self._stopped.add(self._index.rules.index(slot.rule))
         self._plans.clear()
+        self._plan_of.clear()
         names = [firing.rule for firing in run.report.firings[self._first :]]
         members = set(undoing(names[-TAIL:]))
         loop = tuple(name for name in dict.fromkeys(names) if name in members)

@@ -79,6 +79,10 @@ class Feature:
     def validate(self, fgraph: FunctionGraph) -> None:
         """Raise an error if the graph is not acceptable to this feature."""
 
+    def may_refuse(self, fgraph: FunctionGraph) -> bool:
+        """Whether `validate` may refuse what the graph becomes, as far as its features go: nobody asks it if not."""
+        return type(self).validate is not Feature.validate
+
     def orderings(self, fgraph: FunctionGraph) -> dict[Apply, Sequence[Apply]]:
         """Return, for nodes, others that must run before them."""
         return {}

@@ -45,8 +45,11 @@ class PreserveVariableAttributes(PreserveNames):
         self, fgraph: FunctionGraph, node: Apply, i: int, var: Variable, new_var: Variable, reason: str | None = None
     ) -> None:
         """Pass name and tag on."""
-        super().on_change_input(fgraph, node, i, var, new_var, reason)
-        if reason != REVERT and var._tag is not None:
+        if reason == REVERT:
+            return
+        if var.name is not None and new_var.name is None:
+            new_var.name = var.name
+        if var._tag is not None:
             attributes = vars(new_var.tag)
             for name, value in vars(var._tag).items():
                 attributes.setdefault(name, value)
@@ -74,6 +77,10 @@ class Supervisor(Feature):
     def clone_onto(self, equiv: Mapping[Any, Any]) -> Supervisor:
         """Return a supervisor of the copies of the protected variables."""
         return type(self)([equiv.get(var, var) for var in self.protected])
+
+    def may_refuse(self, fgraph: FunctionGraph) -> bool:
+        """Whether a feature knows what overwrites what: `DestroyHandler`."""
+        return hasattr(fgraph, "destroyers")
 
     def validate(self, fgraph: FunctionGraph) -> None:
         """Refuse a graph that overwrites a protected variable.

@@ -1,0 +1,143 @@
+"""What changes of a guarded graph cost: their checks, and the nodes that are looked at again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.rewrite.toys import Binary, add, graph, inc, mul, neg, number, text
+from treadle.graph import Feature, Supervisor
+from treadle.rewrite import EquilibriumGraphRewriter, Phase, PhasedDatabase, RuleSet
+from treadle.rewrite.engine.run import stays_below
+from treadle.rewrite.local.worklist import Worklist
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from treadle.graph import Apply, FunctionGraph, Variable
+    from treadle.rewrite import Report
+
+
+def test_what_is_computed_from_what_a_node_needs_makes_no_cycle() -> None:
+    a, b = number("a"), number("b")
+    inner = mul(a, b)
+    middle = neg(inner)
+    old = inc(middle)
+    top = add(old, b)
+    fg = graph([a, b], top)
+    node = fg.outputs[0].owner.inputs[0].owner
+    middle, inner = node.inputs[0], node.inputs[0].owner.inputs[0]
+    out, x = node.outputs[0], fg.inputs[0]
+    for new in (middle, inner, x, add(inner, x), neg(add(middle, inc(inner)))):
+        assert stays_below(fg, node, [(out, new)])
+    for new in (fg.outputs[0], neg(out), add(x, fg.outputs[0])):
+        assert not stays_below(fg, node, [(out, new)])
+    assert not stays_below(fg, node, [(middle, x)])
+
+
+def test_what_too_many_nodes_would_tell_is_left_to_the_order() -> None:
+    a, b = number("a"), number("b")
+    far = mul(a, b)
+    near: Any = far
+    for _ in range(200):
+        near = neg(near)
+    fg = graph([a, b], inc(near))
+    node = fg.outputs[0].owner
+    far = node.inputs[0]
+    while far.owner.op != mul:
+        far = far.owner.inputs[0]
+    assert not stays_below(fg, node, [(node.outputs[0], far)])
+
+
+def rewritten(fg: FunctionGraph, rule: Callable[[Apply], Variable | None], *tracked: Any) -> Report:
+    rules = RuleSet("tried")
+    rules.rule(Phase.CANONICALIZE, *tracked)(rule)
+    report: Report = PhasedDatabase([rules]).query("canonicalize", "tried").rewrite(fg)
+    return report
+
+
+def inverse(node: Apply) -> Variable | None:
+    """neg(neg(x)) -> x."""
+    inner = node.inputs[0].owner
+    return inner.inputs[0] if inner is not None and inner.op == neg else None
+
+
+def guarded(n: int) -> FunctionGraph:
+    """Return a graph of n pairs of signs, as functions have it."""
+    a = number("a")
+    var: Any = a
+    for _ in range(n):
+        var = inc(neg(neg(var)))
+    fg = graph([a], var)
+    fg.attach_feature(Supervisor(fg.inputs))
+    return fg
+
+
+def repairs(fg: FunctionGraph) -> int:
+    return fg.order_statistics.repairs + fg.order_statistics.rebuilds
+
+
+def test_changes_that_make_no_cycle_are_not_checked_one_by_one() -> None:
+    fg = guarded(50)
+    before = repairs(fg)
+    report = rewritten(fg, inverse, neg)
+    assert len(report.firings) == 50
+    assert repairs(fg) - before <= 2
+    fg.check_integrity()
+
+
+class Refusing(Feature):
+    """Refuses nothing, and counts how often it is asked."""
+
+    asked = 0
+
+    def validate(self, fgraph: FunctionGraph) -> None:
+        del fgraph
+        self.asked += 1
+
+
+def test_feature_that_may_refuse_is_asked_after_every_change() -> None:
+    fg, feature = guarded(50), Refusing()
+    fg.attach_feature(feature)
+    rewritten(fg, inverse, neg)
+    assert feature.asked >= 50
+
+
+def test_change_that_makes_a_cycle_is_refused_alone() -> None:
+    a = number("a")
+    fg = graph([a], neg(inc(mul(a, a))))
+    fg.attach_feature(Supervisor(fg.inputs))
+    top = fg.outputs[0]
+
+    def upside_down(node: Apply) -> Variable | None:
+        """a * a -> a * -inc(a * a)."""
+        return Binary("div")(node.inputs[0], top) if node.op == mul else None
+
+    report = rewritten(fg, upside_down, mul)
+    assert text(fg.outputs[0]) == "neg(inc(mul(a, a)))"
+    assert report.rules["upside_down"].refused == 1
+
+
+@pytest.mark.parametrize("levels", [4, 14])
+def test_users_of_a_change_are_looked_at_once_however_many_ways_lead_there(
+    levels: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = RuleSet("deep")
+
+    @rules.rule(Phase.CANONICALIZE, neg, depth=20)
+    def signs(node: Apply) -> Variable | None:
+        """neg(neg(x)) -> x."""
+        return inverse(node)
+
+    a = number("a")
+    var: Any = neg(neg(a))
+    for _ in range(levels):
+        var = add(var, var)
+    fg = graph([a], var)
+    asked = []
+    plan = Worklist.plan
+    monkeypatch.setattr(Worklist, "plan", lambda self, op: asked.append(op) or plan(self, op))
+    EquilibriumGraphRewriter(list(rules)).rewrite(fg)
+    assert len(fg) == levels
+    assert len(asked) < 4 * (levels + 4)
