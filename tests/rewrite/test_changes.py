@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.rewrite.toys import Binary, add, graph, inc, mul, neg, number, text
+from tests.rewrite.toys import Binary, P, add, graph, inc, mul, neg, number, power, text
 from treadle.graph import Feature, Supervisor
-from treadle.rewrite import EquilibriumGraphRewriter, Phase, PhasedDatabase, RuleSet
+from treadle.rewrite import EquilibriumGraphRewriter, Phase, PhasedDatabase, RewriterTypeError, RuleSet
 from treadle.rewrite.engine.run import stays_below
 from treadle.rewrite.local.worklist import Worklist
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from treadle.graph import Apply, FunctionGraph, Variable
     from treadle.rewrite import Report
+
+
+X = P("x")
 
 
 def test_what_is_computed_from_what_a_node_needs_makes_no_cycle() -> None:
@@ -58,7 +61,7 @@ def rewritten(fg: FunctionGraph, rule: Callable[[Apply], Variable | None], *trac
 
 
 def inverse(node: Apply) -> Variable | None:
-    """neg(neg(x)) -> x."""
+    """Two signs -> none."""
     inner = node.inputs[0].owner
     return inner.inputs[0] if inner is not None and inner.op == neg else None
 
@@ -111,7 +114,7 @@ def test_change_that_makes_a_cycle_is_refused_alone() -> None:
     top = fg.outputs[0]
 
     def upside_down(node: Apply) -> Variable | None:
-        """a * a -> a * -inc(a * a)."""
+        """Mul(a, a) -> div(a, what is computed from it)."""
         return Binary("div")(node.inputs[0], top) if node.op == mul else None
 
     report = rewritten(fg, upside_down, mul)
@@ -127,7 +130,7 @@ def test_users_of_a_change_are_looked_at_once_however_many_ways_lead_there(
 
     @rules.rule(Phase.CANONICALIZE, neg, depth=20)
     def signs(node: Apply) -> Variable | None:
-        """neg(neg(x)) -> x."""
+        """Two signs -> none."""
         return inverse(node)
 
     a = number("a")
@@ -141,3 +144,32 @@ def test_users_of_a_change_are_looked_at_once_however_many_ways_lead_there(
     EquilibriumGraphRewriter(list(rules)).rewrite(fg)
     assert len(fg) == levels
     assert len(asked) < 4 * (levels + 4)
+
+
+def test_pass_is_left_out_where_the_graph_has_none_of_the_ops_that_it_needs() -> None:
+    rules = RuleSet("passes")
+    seen = []
+
+    @rules.graph_pass(Phase.CANONICALIZE, needs=(mul, power))
+    def watch(fgraph: FunctionGraph) -> int:
+        """Nothing -> nothing."""
+        seen.append(text(fgraph.outputs[0]))
+        return 0
+
+    rules.law("sum_with_itself", add(X, X), mul(X, 2), phase=Phase.CANONICALIZE)
+    rewriter = PhasedDatabase([rules]).query("canonicalize", "passes")
+    a = number("a")
+    report = rewriter.rewrite(graph([a], inc(a)))
+    assert (seen, report.tries) == ([], 0)
+    rewriter.rewrite(graph([a], inc(power(a, a))))
+    rewriter.rewrite(graph([a], add(a, a)))
+    assert seen == ["inc(pow(a, a))", "mul(a, 2)"]
+
+
+def test_pass_that_needs_no_op_by_mistake_is_refused() -> None:
+    with pytest.raises(RewriterTypeError, match=r"pass 'watch'.*tracks ops"):
+
+        @RuleSet("passes").graph_pass(Phase.CANONICALIZE, needs=("mul",))  # type: ignore[arg-type]  # the mistake
+        def watch(fgraph: FunctionGraph) -> int:
+            """Nothing -> nothing."""
+            return len(fgraph)

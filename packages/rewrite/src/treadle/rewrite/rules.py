@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from treadle.config import dataclass
 from treadle.graph import DuplicateRegistrationError, Op
 from treadle.rewrite.engine.interface import GraphRewriter, NodeRewriter
-from treadle.rewrite.engine.tracked import Tracked, check_tracked
+from treadle.rewrite.engine.tracked import Tracked, check_tracked, is_among
 from treadle.rewrite.errors import RuleDefinitionError
 from treadle.rewrite.pattern import Law
 from treadle.rewrite.phase import Phase
 from treadle.rewrite.tags import NOT_IEEE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from treadle.graph import Apply, Feature, FunctionGraph, Variable
 
@@ -106,6 +106,8 @@ class GraphPass(GraphRewriter):
     requires
         Classes of features that it attaches to the graph and that stay on it: what it makes may depend on them, as
         in-place work depends on a destroy handler.
+    needs
+        Ops one of which the graph must have for the pass to change anything: it is left out where there is none.
     """
 
     name: str = field()
@@ -118,8 +120,13 @@ class GraphPass(GraphRewriter):
     place: str = ""
     features: tuple[type[Feature], ...] = ()
     requires: tuple[type[Feature], ...] = ()
+    needs: tuple[Tracked, ...] = ()
 
     sets_lines: ClassVar[bool] = True
+
+    def is_of_use(self, ops: Iterable[Op]) -> bool:
+        """Whether the graph had one of the ops that the pass needs."""
+        return not self.needs or any(is_among(op, self.needs) for op in ops)
 
     def add_requirements(self, fgraph: FunctionGraph) -> None:
         """Attach the features that stay, unless the graph has them."""
@@ -267,6 +274,7 @@ class RuleSet:
         after: Sequence[str] = (),
         name: str | None = None,
         requires: Sequence[type[Feature]] = (),
+        needs: Sequence[Tracked] = (),
         differs: str = "",
     ) -> Callable[[_Function], _Function]:
         """Return a decorator that declares ``(fgraph) -> number of changes`` as a pass over whole graphs.
@@ -288,7 +296,9 @@ class RuleSet:
             place = _place_of(function)
             tagged = self._tags(phases, tags, differs)
             order = tuple(before), tuple(after)
-            self.add(GraphPass(identity, function, law, phases, tagged, *order, place, self.features, tuple(requires)))
+            check_tracked(f"pass {identity!r}", needs)
+            wants = tuple(requires), tuple(needs)
+            self.add(GraphPass(identity, function, law, phases, tagged, *order, place, self.features, *wants))
             return function
 
         return declare

@@ -9,9 +9,9 @@ from treadle.rewrite.engine.run import running
 from treadle.rewrite.engine.tracked import is_among
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from treadle.graph import Apply, FunctionGraph
+    from treadle.graph import Apply, FunctionGraph, Op
     from treadle.rewrite.engine.report import Report
     from treadle.rewrite.engine.tracked import Tracked
 
@@ -54,6 +54,10 @@ class GraphRewriter(Rewriter, ABC):
 
         If it returns anything else, the engine counts the changes.
         """
+
+    def is_of_use(self, ops: Iterable[Op]) -> bool:
+        """Whether it could change a graph that had these ops."""
+        return True
 
     def rewrite(self, fgraph: FunctionGraph, *, checks: bool = False, keep_nodes: bool = False) -> Report:
         """Rewrite a graph in place.

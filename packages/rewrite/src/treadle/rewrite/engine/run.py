@@ -419,6 +419,8 @@ class Run(Feature):
             before = self.changes
             rewriter.apply(graph)
             return self.changes - before
+        if not rewriter.is_of_use(self.ops):
+            return 0
         name = str(rewriter)
         cost = self.report.cost(name)
         cost.tries += 1

@@ -132,7 +132,7 @@ def is_choice(node: Apply) -> TypeGuard[NodeOf[IfElse]]:
     return isinstance(node.op, IfElse)
 
 
-@RULES.graph_pass(Phase.SPECIALIZE, tags=BOTH)
+@RULES.graph_pass(Phase.SPECIALIZE, tags=BOTH, needs=(IfElse,))
 def cond_merge_ifs(fgraph: FunctionGraph) -> int:
     """ifelse(c, x, y), ifelse(c, u, v) -> one choice ifelse(c, (x, u), (y, v)).
 
@@ -158,7 +158,7 @@ def cond_merge_ifs(fgraph: FunctionGraph) -> int:
     return len(merged)
 
 
-@RULES.graph_pass(Phase.INPLACE, tags=("fast_run", "inplace"), before=("work_in_place",))
+@RULES.graph_pass(Phase.INPLACE, tags=("fast_run", "inplace"), before=("work_in_place",), needs=(IfElse,))
 def cond_make_inplace(fgraph: FunctionGraph) -> int:
     """ifelse(c, x, y), a copy of x or y -> x or y itself."""
     changes = 0

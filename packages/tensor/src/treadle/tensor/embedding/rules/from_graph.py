@@ -60,7 +60,7 @@ def _has_inline(op: HasFrozenGraph) -> bool:
     return any((isinstance(inner, OpFromGraph) and inner.is_inline) or _has_inline(inner) for inner in inside)
 
 
-@RULES.graph_pass(Phase.INLINE, tags=BOTH)
+@RULES.graph_pass(Phase.INLINE, tags=BOTH, needs=(Scan,))
 def inline_ofg_in_loops(fgraph: FunctionGraph) -> int:
     """scan(body) -> scan(body in which the graphs of ops with ``inline=True`` stand in these ops' places)."""
     changes = 0

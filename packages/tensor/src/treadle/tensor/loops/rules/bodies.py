@@ -23,6 +23,7 @@ RULES = RuleSet("loops_bodies")
     (Phase.CANONICALIZE, Phase.STABILIZE),
     tags=("fast_run", "scan", "scan_inner_graph"),
     after=("merge_loops",),
+    needs=(Scan,),
 )
 def loop_bodies(fgraph: FunctionGraph) -> int:
     """scan(body) -> scan(body as the rules of the phase make it).

@@ -41,7 +41,7 @@ def used_outputs(fgraph: FunctionGraph, node: NodeOf[Scan]) -> tuple[list[int], 
     return [i for i in used if i < first], [i - first for i in used if i >= first]
 
 
-@RULES.graph_pass(_PHASES, tags=("fast_run", "scan_remove_unused", "scan_remove_unused_top", *_CLEANUP))
+@RULES.graph_pass(_PHASES, tags=("fast_run", "scan_remove_unused", "scan_remove_unused_top", *_CLEANUP), needs=(Scan,))
 def loop_of_unused(fgraph: FunctionGraph) -> int:
     """scan(a, b, c) of which only the first is used -> scan(a), with the carries and inputs that this needs."""
     changes = 0

@@ -22,6 +22,7 @@ RULES = RuleSet("loops_merging")
     (Phase.CANONICALIZE, Phase.STABILIZE, Phase.SPECIALIZE),
     tags=("fast_run", "scan", "scan_eqopt2", "scan_merge"),
     after=("loop_of_unused",),
+    needs=(Scan,),
 )
 def merge_loops(fgraph: FunctionGraph) -> int:
     """scan(f, x), scan(g, x) of the same number of steps -> one loop that computes both, and what is equal once.

@@ -35,6 +35,7 @@ RULES = RuleSet("loops_rings", features=(SymbolicShapes,))
     tags=("fast_run", "scan", "scan_save_mem"),
     before=("loop_of_unused",),
     after=("last_row_as_carry",),
+    needs=(Scan,),
 )
 def last_rows_in_ring(fgraph: FunctionGraph) -> int:
     """y[-k:] of stacked y, of which no more is read -> k rows that are carried and written to in turn."""

@@ -67,7 +67,11 @@ def last_row_is_carry(fgraph: FunctionGraph, node: NodeOf[Subtensor]) -> TensorV
 
 
 @RULES.graph_pass(
-    Phase.SPECIALIZE, tags=(*_TRACES, "scan_reduce_trace"), before=("loop_of_unused",), after=("fewer_steps",)
+    Phase.SPECIALIZE,
+    tags=(*_TRACES, "scan_reduce_trace"),
+    before=("loop_of_unused",),
+    after=("fewer_steps",),
+    needs=(Scan,),
 )
 def last_row_as_carry(fgraph: FunctionGraph) -> int:
     """y[-1] of stacked y, of which nothing else is read -> y as a carry, which is not stacked."""
@@ -116,6 +120,7 @@ def _carried(fgraph: FunctionGraph, loop: NodeOf[Scan], reads: Mapping[int, list
     Phase.SPECIALIZE,
     tags=("fast_run", "scan", "scan_save_mem", "scan_reduce_nsteps"),
     before=("loop_of_unused",),
+    needs=(Scan,),
 )
 def fewer_steps(fgraph: FunctionGraph) -> int:
     """y[:k] of stacked y, of which no more is read -> y[:k] of a loop of k steps."""

@@ -334,6 +334,7 @@ def _multiplied(factors: Sequence[TensorVariable], steps: Sequence[_Step]) -> Te
 @RULES.graph_pass(
     Phase.UNCANONICALIZE,
     tags=("fast_run", "BlasOpt", "gemm_optimizer", "local_dot_to_dot22", "local_gemm_to_gemv", "use_c_blas"),
+    needs=(MatMul,),
     differs="where alpha * a or alpha * b, which BLAS may compute, leaves the range",
 )
 def accumulated_product(fgraph: FunctionGraph) -> int:
