@@ -9,10 +9,10 @@ from dataclasses import field
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from treadle.config import dataclass
+from treadle.config import dataclass, text_of
 from treadle.graph import DuplicateRegistrationError, Op
 from treadle.rewrite.engine.interface import GraphRewriter, NodeRewriter
-from treadle.rewrite.engine.tracked import Tracked, check_tracked, is_among
+from treadle.rewrite.engine.tracked import Tracked, check_tracked
 from treadle.rewrite.errors import RuleDefinitionError
 from treadle.rewrite.pattern import Law
 from treadle.rewrite.phase import Phase
@@ -107,7 +107,7 @@ class GraphPass(GraphRewriter):
         Classes of features that it attaches to the graph and that stay on it: what it makes may depend on them, as
         in-place work depends on a destroy handler.
     needs
-        Ops one of which the graph must have for the pass to change anything: it is left out where there is none.
+        Classes of ops one of which the graph must have for the pass to change anything; else it is left out.
     """
 
     name: str = field()
@@ -120,13 +120,13 @@ class GraphPass(GraphRewriter):
     place: str = ""
     features: tuple[type[Feature], ...] = ()
     requires: tuple[type[Feature], ...] = ()
-    needs: tuple[Tracked, ...] = ()
+    needs: tuple[type[Op], ...] = ()
 
     sets_lines: ClassVar[bool] = True
 
-    def is_of_use(self, ops: Iterable[Op]) -> bool:
-        """Whether the graph had one of the ops that the pass needs."""
-        return not self.needs or any(is_among(op, self.needs) for op in ops)
+    def is_of_use(self, kinds: Iterable[type[Op]]) -> bool:
+        """Whether one of the classes is one that the pass needs, or derives from it."""
+        return not self.needs or any(issubclass(kind, self.needs) for kind in kinds)
 
     def add_requirements(self, fgraph: FunctionGraph) -> None:
         """Attach the features that stay, unless the graph has them."""
@@ -274,7 +274,7 @@ class RuleSet:
         after: Sequence[str] = (),
         name: str | None = None,
         requires: Sequence[type[Feature]] = (),
-        needs: Sequence[Tracked] = (),
+        needs: Sequence[type[Op]] = (),
         differs: str = "",
     ) -> Callable[[_Function], _Function]:
         """Return a decorator that declares ``(fgraph) -> number of changes`` as a pass over whole graphs.
@@ -284,7 +284,7 @@ class RuleSet:
         Raises
         ------
         RuleDefinitionError
-            If the function has no docstring.
+            If the function has no docstring, or `needs` names anything but classes of ops.
         DuplicateRegistrationError
             If the id is taken.
         """
@@ -296,7 +296,10 @@ class RuleSet:
             place = _place_of(function)
             tagged = self._tags(phases, tags, differs)
             order = tuple(before), tuple(after)
-            check_tracked(f"pass {identity!r}", needs)
+            for kind in needs:
+                if not (isinstance(kind, type) and issubclass(kind, Op)):
+                    msg = f"pass {identity!r}: needs classes of ops, got {text_of(kind)}. Name the class."
+                    raise RuleDefinitionError(msg)
             wants = tuple(requires), tuple(needs)
             self.add(GraphPass(identity, function, law, phases, tagged, *order, place, self.features, *wants))
             return function

@@ -55,8 +55,8 @@ class GraphRewriter(Rewriter, ABC):
         If it returns anything else, the engine counts the changes.
         """
 
-    def is_of_use(self, ops: Iterable[Op]) -> bool:
-        """Whether it could change a graph that had these ops."""
+    def is_of_use(self, kinds: Iterable[type[Op]]) -> bool:
+        """Whether it could change a graph that had ops of these classes."""
         return True
 
     def rewrite(self, fgraph: FunctionGraph, *, checks: bool = False, keep_nodes: bool = False) -> Report:

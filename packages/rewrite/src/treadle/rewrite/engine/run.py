@@ -78,6 +78,8 @@ class Run(Feature):
         New nodes, and nodes that have another input, since the lists were last taken.
     ops
         The ops that the graph has had since the run began, each object once.
+    kinds
+        The classes of these.
     merging
         What merges new nodes, once a merge rewriter has run.
     phase
@@ -95,6 +97,7 @@ class Run(Feature):
         self.numbers = OpNumbers()
         self.ops: list[Op] = []
         self._identities: set[int] = set()
+        self.kinds: dict[type[Op], None] = {}
         self.merging: MergeFeature | None = None
         self.checker: Checker | None = None
         self.phase = ""
@@ -126,6 +129,7 @@ class Run(Feature):
         if id(op) not in self._identities:
             self._identities.add(id(op))
             self.ops.append(op)
+            self.kinds[type(op)] = None
 
     def on_change_input(
         self, fgraph: FunctionGraph, node: Apply, i: int, var: Variable, new_var: Variable, reason: str | None = None
@@ -419,7 +423,7 @@ class Run(Feature):
             before = self.changes
             rewriter.apply(graph)
             return self.changes - before
-        if not rewriter.is_of_use(self.ops):
+        if not rewriter.is_of_use(self.kinds):
             return 0
         name = str(rewriter)
         cost = self.report.cost(name)
@@ -525,43 +529,28 @@ def replacements(name: str, node: Apply, answer: object) -> tuple[list[tuple[Var
 
 
 def stays_below(graph: FunctionGraph, node: Apply, pairs: Sequence[tuple[Variable, Variable]]) -> bool:
-    """Whether what replaces a node's outputs is for certain computed from what the node is computed from.
+    """Whether what replaces a node's outputs is for certain not computed from the node itself: no cycle comes of it.
 
-    Then no cycle comes of it. A look at few nodes decides: where it is not enough, the answer is no.
+    A look at few nodes decides: where it is not enough, the answer is no.
     """
     if any(old.owner is not node for old, _ in pairs):
         return False
     known = set(node.inputs)
-    above: list[Variable] = []
+    for var in node.inputs:
+        if var.owner is not None:
+            known.update(var.owner.inputs)
     pending = [new for _, new in pairs]
-    looked_at = 0
+    seen: set[Apply] = set()
     while pending:
         var = pending.pop()
         owner = var.owner
-        if owner is None or var in known or graph.is_given(var):
+        if owner is None or var in known or owner in seen or graph.is_given(var):
             continue
-        looked_at += 1
-        if looked_at > MOST_LOOKED_AT:
+        if owner is node or len(seen) == MOST_LOOKED_AT:
             return False
-        if var in graph:
-            above.append(var)
-        else:
-            pending.extend(owner.inputs)
-    return not above or _are_needed(graph, node, above)
-
-
-def _are_needed(graph: FunctionGraph, node: Apply, variables: Sequence[Variable]) -> bool:
-    """Whether a node needs variables, as far as a look at few of those that it needs tells."""
-    missing = set(variables)
-    level, seen = node.inputs, set(node.inputs)
-    while level and len(seen) <= MOST_LOOKED_AT:
-        level = [x for var in level if var.owner is not None and not graph.is_given(var) for x in var.owner.inputs]
-        missing.difference_update(level)
-        if not missing:
-            return True
-        level = [var for var in dict.fromkeys(level) if var not in seen]
-        seen.update(level)
-    return False
+        seen.add(owner)
+        pending.extend(owner.inputs)
+    return True
 
 
 def current_run(fgraph: FunctionGraph) -> Run | None:
