@@ -6,7 +6,16 @@ from typing import Any
 import pytest
 
 from tests.graph.arithmetic import number
-from treadle.graph import Apply, FunctionGraph, GraphTypeError, NodeFinder, Op, encode, equal_computations
+from treadle.graph import (
+    Apply,
+    FunctionGraph,
+    GraphTypeError,
+    NodeFinder,
+    Op,
+    encode,
+    equal_computations,
+    static_op,
+)
 
 X = number("x")
 
@@ -64,3 +73,28 @@ def test_object_that_a_module_holds_under_its_own_name_is_encoded_by_it() -> Non
     hidden = functools.cache(remembered.__wrapped__)
     with pytest.raises(GraphTypeError, match="has no canonical encoding"):
         encode(hidden)
+
+
+@static_op
+class Scale(Op):
+    """An op with a parameter."""
+
+    by: float
+
+    def perform(self, node: Apply, inputs: Any, output_storage: Any) -> None:
+        output_storage[0][0] = self.by * inputs[0]
+
+
+@static_op
+class Shift(Scale):
+    """An op with one parameter more than the class that it derives from."""
+
+    to: float
+
+
+def test_op_is_told_apart_by_the_parameters_of_its_own_class() -> None:
+    assert hash(Scale(1.0)) == hash(Scale(1.0))
+    assert Scale(1.0) != Scale(2.0)
+    assert Shift(1.0, 2.0) == Shift(1.0, 2.0)
+    assert Shift(1.0, 2.0) != Shift(1.0, 3.0)
+    assert Scale(1.0) == Scale(1.0)

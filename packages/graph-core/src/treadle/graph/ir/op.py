@@ -493,10 +493,17 @@ class Op(PublishedBase, ABC):
 
     # Identity
 
+    # The names of a dataclass's parameters, once something asked for them.
+    _parameters_known: ClassVar[tuple[type, Sequence[str]] | None] = None
+
     def _parameter_names(self) -> Sequence[str] | None:
-        if hasattr(self, "__dataclass_fields__"):
-            return [f.name for f in dataclasses.fields(self) if f.compare]  # type: ignore[arg-type]  # it is one
-        return type(self).__props__
+        cls = type(self)
+        if not hasattr(cls, "__dataclass_fields__"):
+            return cls.__props__
+        known = cls._parameters_known
+        if known is None or known[0] is not cls:
+            known = cls._parameters_known = (cls, [f.name for f in dataclasses.fields(self) if f.compare])  # type: ignore[arg-type]  # it is one
+        return known[1]
 
     def canonical(self) -> bytes:
         """Return the canonical encoding of class and static parameters (see `treadle.graph.ir.encoding`).
