@@ -109,7 +109,7 @@ def _always(node: TensorNode) -> bool:
 
 def _scales(node: TensorNode) -> bool:
     """Whether a node of a product has only one operand that is not a number."""
-    return sum(constant_value(x) is None for x in node.inputs) < 2
+    return len(node.inputs) < 2 or any(constant_value(x) is not None for x in node.inputs)
 
 
 def is_inner(
@@ -143,16 +143,17 @@ def tree_of(
             steps.append(done)
             continue
         node = var.owner
-        operands = signs.get(function_of(node))
-        opened = node is root or (
-            node is not None and operands is not None and joins(node) and _opens(fgraph, root, node, dtype)
-        )
-        if node is None or operands is None or not opened:
+        operands = None if node is None else signs.get(function_of(node))
+        if (
+            node is None
+            or operands is None
+            or not (node is root or (joins(node) and _opens(fgraph, root, node, dtype)))
+        ):
             steps.append(len(leaves))
             leaves.append(Leaf(var, sign))
             continue
         pending.append((var, sign, node))
-        pending.extend((x, sign * s, None) for x, s in zip(node.inputs[::-1], operands[::-1], strict=True))
+        pending.extend([(node.inputs[i], sign * operands[i], None) for i in reversed(range(len(operands)))])
     return Tree(tuple(leaves), tuple(steps))
 
 
@@ -258,9 +259,10 @@ def _scaled(leaf: Leaf, dtype: str) -> tuple[TensorVariable, float]:
     node = leaf.var.owner
     if node is None or leaf.var.dtype != dtype:
         return leaf.var, 1
-    if applies(node, neg):
+    function = function_of(node)
+    if function is neg.scalar_op:
         return node.inputs[0], -1
-    if not applies(node, mul):
+    if function is not mul.scalar_op:
         return leaf.var, 1
     for c, x in (node.inputs, node.inputs[::-1]):
         value = constant_value(c)
@@ -430,7 +432,7 @@ def base_and_exponent(var: TensorVariable) -> tuple[TensorVariable, float]:
 def _is_power(node: TensorNode | None) -> bool:
     """Whether a node is a power, of any exponent."""
     function = function_of(node)
-    return applies(node, power) or (function is not None and function.exponent is not None)
+    return function is not None and (function is power.scalar_op or function.exponent is not None)
 
 
 def _power(base: TensorVariable, exponent: float) -> TensorVariable:
@@ -492,8 +494,10 @@ def common_factors(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVaria
     if kind_of(out) != "f" or is_inner(fgraph, node, PRODUCT_SIGNS):
         return None
     tree = tree_of(fgraph, node, PRODUCT_SIGNS)
-    if all(leaf.sign > 0 for leaf in tree.leaves) and not any(_is_power(leaf.var.owner) for leaf in tree.leaves):
-        return None
+    if not any(_is_power(leaf.var.owner) for leaf in tree.leaves):
+        above = {leaf.var for leaf in tree.leaves if leaf.sign > 0}
+        if above.isdisjoint([leaf.var for leaf in tree.leaves if leaf.sign < 0]):
+            return None
     changes, left = _cancelled(tree)
     if not changes or left == 0 or any(tree.leaves[i].var.dtype != dtype for i in changes):
         return None

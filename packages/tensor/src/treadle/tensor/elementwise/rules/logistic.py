@@ -40,6 +40,7 @@ RULES = RuleSet("logistic", features=(SymbolicShapes,))
 MOST_FACTORS = 12
 MOST_TERMS = 6
 MOST_EXPONENT = 4
+_SUMS = frozenset((plus.scalar_op, sub.scalar_op))
 _FORMS = {sigmoid.scalar_op: "sigmoid", exp.scalar_op: "exp"}
 
 
@@ -55,10 +56,9 @@ def operands_of(root: TensorVariable, signs: Signs, most: int) -> tuple[list[Ope
     dtype = root.type.dtype
     parity = 0
     operands: list[Operand] = []
-    pending = [Operand(root, 1)]
+    pending: list[tuple[TensorVariable, int]] = [(root, 1)]
     while pending:
-        item = pending.pop()
-        var, sign = item
+        var, sign = pending.pop()
         node = var.owner
         function = function_of(node)
         each = None if function is None else signs.get(function)
@@ -68,12 +68,16 @@ def operands_of(root: TensorVariable, signs: Signs, most: int) -> tuple[list[Ope
             or getattr(var.type, "dtype", "") != dtype
             or len(operands) + len(pending) >= most
         ):
-            operands.append(item)
+            operands.append(Operand(var, sign))
             continue
-        if function is neg.scalar_op and signs is PRODUCT_SIGNS:
-            parity ^= 1
-        for x, own in zip(node.inputs[::-1], each[::-1], strict=True):
-            pending.append(Operand(x, sign * own))
+        if len(each) == 1:
+            if function is neg.scalar_op and signs is PRODUCT_SIGNS:
+                parity ^= 1
+            pending.append((node.inputs[0], sign * each[0]))
+            continue
+        a, b = node.inputs
+        pending.append((b, sign * each[1]))
+        pending.append((a, sign * each[0]))
     return operands, parity
 
 
@@ -257,7 +261,7 @@ def logistic_product_with_sum(node: NodeOf[Elemwise]) -> TensorVariable | None:
     if kind_of(out) != "f":
         return None
     operands, parity = operands_of(out, PRODUCT_SIGNS, MOST_FACTORS)
-    if not any(o.sign > 0 and applies(o.var.owner, plus, sub) for o in operands):
+    if _SUMS.isdisjoint([function_of(o.var.owner) for o in operands if o.sign > 0]):
         return None
     arguments, places = _arguments(operands, out.dtype)
     bounded = {key for key, argument in arguments.items() if any(e > 0 for e in argument.exponents.values())}

@@ -81,15 +81,20 @@ def is_zero(var: TensorVariable) -> bool:
 
 def function_of(node: Apply | None) -> ScalarOp | None:
     """Return the elementwise function that a node applies, whose traits rules ask for; None for other nodes."""
-    if node is None or not isinstance(node.op, Elemwise) or not isinstance(node.op.scalar_op, ScalarOp):
+    if node is None:
         return None
-    return node.op.scalar_op
+    op = node.op
+    # Asked for most of all: first whether it is of the class itself.
+    if type(op) is not Elemwise and not isinstance(op, Elemwise):
+        return None
+    function = op.scalar_op
+    return function if isinstance(function, ScalarOp) else None
 
 
 def applies(node: Apply | None, *functions: Elemwise) -> TypeGuard[NodeOf[Elemwise]]:
     """Whether a node applies one of some elementwise functions: for laws about just these functions."""
     function = function_of(node)
-    return function is not None and any(f.scalar_op is function for f in functions)
+    return function is not None and function in [f.scalar_op for f in functions]
 
 
 def with_trait(**traits: object) -> OpPattern:
