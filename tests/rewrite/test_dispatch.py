@@ -128,3 +128,35 @@ def test_rules_of_absent_ops_are_not_tried_on_products() -> None:
     absent = ("product_with_switch", "softmax_times_quotient", "sign_out_of_constant", "density_over_tail")
     assert not set(absent) & set(report.rules)
     assert report.tries / report.visits < 8
+
+
+def test_predicate_is_asked_in_every_run_and_a_pattern_once() -> None:
+    rules, asked = toys(), []
+
+    class Name(str):
+        """A parameter that notes when it is compared."""
+
+        __slots__ = ()
+
+        def __eq__(self, other: object) -> bool:
+            asked.append("pattern")
+            return str(self) == other
+
+        __hash__ = str.__hash__
+
+    def is_looked_at(op: Any) -> bool:
+        asked.append("predicate")
+        return op == inc
+
+    watching(rules, OpPattern(type(inc), name=Name("inc")))
+    rewriter = PhasedDatabase([CORE, rules]).query("canonicalize", "toys")
+    a = number("a")
+    for _ in range(3):
+        rewriter.rewrite(graph([a], inc(a)))
+    assert asked == ["pattern"]
+    others = toys()
+    watching(others, is_looked_at)
+    rewriter = PhasedDatabase([CORE, others]).query("canonicalize", "toys")
+    for _ in range(3):
+        rewriter.rewrite(graph([a], inc(a)))
+    assert asked == ["pattern", *["predicate"] * 3]

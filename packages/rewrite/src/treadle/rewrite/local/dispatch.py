@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from treadle.graph import Op
-from treadle.rewrite.engine.tracked import OpClass, class_of, class_tracked, path_of
+from treadle.rewrite.engine.tracked import OpClass, OpPattern, class_of, class_tracked, path_of
 from treadle.rewrite.pattern import Law
 from treadle.rewrite.rules import Rule
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # A rewriter of unknown depth is tried again as if it looked this deep, and in sweeps as well.
 USUAL_DEPTH = 2
+# The rules for as many ops are remembered from one run to the next.
+MOST_KNOWN = 512
 _NONE: frozenset[int] = frozenset()
 
 
@@ -38,11 +40,12 @@ class Slot(NamedTuple):
 
 
 class Test(NamedTuple):
-    """What some ops of a class meet that a rule names."""
+    """What some ops of a class meet that a rule names; `is_lasting` if nothing but the op decides."""
 
     of: type
     holds: Callable[[Op], object]
     rule: int
+    is_lasting: bool
 
 
 class OpIndex:
@@ -56,7 +59,7 @@ class OpIndex:
         Rules that look at every op.
     """
 
-    __slots__ = ("_always", "_by_class", "_by_op", "_by_path", "_cached", "_tests")
+    __slots__ = ("_always", "_by_class", "_by_op", "_by_path", "_cached", "_known", "_tests")
 
     def __init__(self, named: Mapping[int, Iterable[Tracked]], always: Iterable[int] = ()) -> None:
         self._by_op: dict[Op, list[int]] = {}
@@ -75,14 +78,22 @@ class OpIndex:
                 else:
                     self._tests.append(_test_of(item, i))
         self._cached: dict[type, tuple[frozenset[int], tuple[Test, ...], bool]] = {}
+        # By op, of classes of which rules look at some ops only; the functions of a process apply few ops.
+        self._known: dict[Op, frozenset[int]] = {}
 
     def __getitem__(self, op: Op) -> frozenset[int]:
         """Return the numbers of the rules for an op."""
         by_class, tests, is_single = self._of_class(type(op))
         if not is_single:
             return by_class
-        meeting = (test.rule for test in tests if test.holds(op))
-        return by_class.union(self._by_op.get(op, ()), meeting)
+        numbers = self._known.get(op)
+        if numbers is None:
+            numbers = by_class.union(self._by_op.get(op, ()), [test.rule for test in tests if test.holds(op)])
+            if all(test.is_lasting for test in tests):
+                if len(self._known) >= MOST_KNOWN:
+                    self._known.clear()
+                self._known[op] = numbers
+        return numbers
 
     def looks_at_single(self, kind: type[Op]) -> bool:
         """Whether rules look at some ops of a class and not at all of them."""
@@ -173,8 +184,8 @@ class RuleIndex:
 def _test_of(item: type | Callable[[Op], object], rule: int) -> Test:
     """Return what tells the ops that a class stands for, or that meet a predicate."""
     if isinstance(item, type):
-        return Test(class_of(item), lambda op: isinstance(op, item), rule)
-    return Test(class_tracked(item), item, rule)
+        return Test(class_of(item), lambda op: isinstance(op, item), rule, is_lasting=True)
+    return Test(class_tracked(item), item, rule, is_lasting=isinstance(item, OpPattern))
 
 
 def below_of(rule: NodeRewriter) -> Sequence[Tracked]:
