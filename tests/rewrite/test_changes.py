@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.rewrite.toys import Binary, P, add, graph, inc, mul, neg, number, power, text
-from treadle.graph import Feature, Supervisor
+from treadle.config import config
+from treadle.graph import ORIGIN, Feature, Supervisor
 from treadle.rewrite import EquilibriumGraphRewriter, Phase, PhasedDatabase, RuleDefinitionError, RuleSet
 from treadle.rewrite.engine.run import stays_below
 from treadle.rewrite.local.worklist import Worklist
@@ -170,3 +171,25 @@ def test_pass_that_needs_anything_but_classes_is_refused() -> None:
         def watch(fgraph: FunctionGraph) -> int:
             """Nothing -> nothing."""
             return len(fgraph)
+
+
+@pytest.mark.parametrize("frames", [0, 3])
+def test_what_a_rule_builds_comes_from_the_line_of_the_node(frames: int) -> None:
+    lines = []
+
+    def sign(node: Apply) -> Variable | None:
+        """neg(x) -> mul(x, -1)."""
+        new = mul(node.inputs[0], -1)
+        lines.append((node.user_line, new.owner.user_line))
+        return new
+
+    a = number("a")
+    fg = graph([a], neg(a))  # the line
+    with config.change_flags(traceback__compile_limit=frames):
+        rewritten(fg, sign, neg)
+    ((of_node, of_new),) = lines
+    assert (of_new is of_node) == (frames == 0)
+    line = fg.outputs[0].owner.user_line
+    assert line.text.endswith("# the line")
+    assert bool(line.inner) == (frames > 0)
+    assert ORIGIN.line is None

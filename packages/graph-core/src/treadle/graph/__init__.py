@@ -31,7 +31,7 @@ from treadle.graph.algorithms.traversal import (
     walk_toposort,
 )
 from treadle.graph.diagnostics.failure import node_error, note_op, raise_node_error, retell
-from treadle.graph.diagnostics.provenance import UserLine, carried, current_scope, name_scope, user_line
+from treadle.graph.diagnostics.provenance import ORIGIN, UserLine, carried, current_scope, name_scope, user_line
 from treadle.graph.diagnostics.upward import upward as _upward
 from treadle.graph.errors import (
     CallError,
@@ -142,8 +142,9 @@ if TYPE_CHECKING:
     from treadle.graph.vectorization import VECTORIZERS, Vectorizer, VectorizerTable, vectorize_graph, vectorize_node
 
 __all__ = [
-    "CALL_FILE", "CONVERTERS", "ENCODERS", "EVALUATOR", "INNER_COMPILER", "VECTORIZERS", "AbstractFunctionGraph",
-    "AlreadyThere", "Apply", "AtomicVariable", "Block", "Bookkeeper", "Branching", "CallError", "Cell", "ChangesPart",
+    "CALL_FILE", "CONVERTERS", "ENCODERS", "EVALUATOR", "INNER_COMPILER", "ORIGIN", "VECTORIZERS",
+    "AbstractFunctionGraph", "AlreadyThere", "Apply",
+    "AtomicVariable", "Block", "Bookkeeper", "Branching", "CallError", "Cell", "ChangesPart",
     "Compute", "Constant", "Container", "CycleError", "DeepCopyOp", "DestroyHandler", "DisconnectedType",
     "DrawingLibraryError", "DrivesInnerGraph", "DuplicateRegistrationError", "Feature", "Form", "FrozenFunctionGraph",
     "FunctionGraph", "GraphAttributeError", "GraphError", "GraphPage", "GraphTypeError", "GraphValueError",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -240,6 +241,15 @@ def is_user_file(file: str) -> bool:
     return _FRAMES.judge(file) is not None
 
 
+class OriginOfNodes(threading.local):
+    """The line that what a thread builds comes from, where that is known: no frame is looked at then."""
+
+    line: UserLine | None = None
+
+
+ORIGIN = OriginOfNodes()
+
+
 def user_line(depth: int = 1) -> UserLine | None:
     """Return the innermost frame outside treadle and installed packages, or None where there is none.
 
@@ -257,6 +267,9 @@ def user_line(depth: int = 1) -> UserLine | None:
     >>> type(where_called()).__name__
     'UserLine'
     """
+    origin = ORIGIN.line
+    if origin is not None:
+        return origin
     start = frame = sys._getframe(depth)
     files = _FRAMES.files
     limit: int = config.traceback__limit

@@ -54,6 +54,7 @@ class RunOptions:
     traces: str = "off"
     deferred: bool = False  # whether the graph's features check a stage's changes once, at its end
     profile: bool = False
+    carries: bool = True  # whether new nodes have the line of the node they replace, and no frames of rules
 
     @staticmethod
     def from_options() -> RunOptions:
@@ -66,6 +67,7 @@ class RunOptions:
             config.check_stack_trace,
             config.cycle_detection == "fast",
             config.profile_optimizer,
+            not config.traceback__compile_limit,
         )
 
 

@@ -6,6 +6,7 @@ from collections import deque
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from treadle.graph import ORIGIN
 from treadle.rewrite.local.dispatch import Plan
 
 if TYPE_CHECKING:
@@ -185,11 +186,21 @@ class Worklist:
         return bool(self._queue)
 
     def _visit(self, node: Apply) -> None:
-        """Try the rules on a node until one changes something."""
-        run, graph = self._run, self._graph
+        """Try the rules on a node until one changes something; what they build comes from the line of the node."""
+        run = self._run
         if run.freshen(node):
             self._queue_touched()
             return
+        outer = ORIGIN.line
+        if run.options.carries:
+            ORIGIN.line = node.user_line
+        try:
+            self._try_rules(node)
+        finally:
+            ORIGIN.line = outer
+
+    def _try_rules(self, node: Apply) -> None:
+        run, graph = self._run, self._graph
         start = perf_counter()
         for slot in self._slots_for(node):
             _, name, apply, needs_graph, cost, _, _ = slot
