@@ -33,3 +33,14 @@ def test_long_chain_is_rewritten_whole(length: int) -> None:
     fgraph, report = rewrite([x], [var], "fast_run")
     assert report.nodes_before == 3 * length
     assert len(fgraph) == length // 200
+
+
+def test_gradient_by_a_scalar_takes_no_change_of_lengths_and_dimensions() -> None:
+    x, y, a = tt.dvector("x"), tt.dvector("y"), tt.dscalar("a")
+    cost = ((y - a * tt.tanh(x)) ** 2).sum()
+    _, report = rewrite([x, y, a], [cost, tt.grad(cost, a)], "fast_run")
+    fired = [firing.rule for firing in report.firings]
+    assert "second_to_alloc" in fired
+    assert {"dimshuffle_of_dimshuffle", "exact_constant_folding"}.isdisjoint(fired[fired.index("second_to_alloc") :])
+    assert fired.count("sum_to_known_shape") <= 1
+    assert len(fired) <= 12

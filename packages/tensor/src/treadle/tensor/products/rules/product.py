@@ -23,7 +23,7 @@ from treadle.tensor.rewrites.analysis.predicates import (
     made_by,
     never_shrinks,
 )
-from treadle.tensor.rewrites.analysis.replacements import alloc_like, credited, if_fits, with_operand
+from treadle.tensor.rewrites.analysis.replacements import alloc_like, as_scalar, credited, if_fits, with_operand
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes, shapes_of
 from treadle.tensor.shapes.broadcasting import Alloc
 from treadle.tensor.shapes.dimshuffle import NEW, DimShuffle, dimshuffle
@@ -392,7 +392,7 @@ def _term(fgraph: FunctionGraph, var: TensorVariable, sign: float) -> tuple[Any,
             at = next((i for i, x in enumerate(node.inputs) if all(n == 1 for n in x.type.shape)), None)
             if at is None or node.inputs[at].type.dtype != kind.dtype:
                 return None
-            factor, var = _times(_as_scalar(node.inputs[at]), alpha), node.inputs[1 - at]
+            factor, var = _times(as_scalar(node.inputs[at]), alpha), node.inputs[1 - at]
         elif (shuffle := made_by(var, DimShuffle)) is not None and _drops_only(shuffle):
             factor, var = alpha, node.inputs[0]
         else:
@@ -401,13 +401,6 @@ def _term(fgraph: FunctionGraph, var: TensorVariable, sign: float) -> tuple[Any,
             return None
         alpha = factor
     return None
-
-
-def _as_scalar(x: TensorVariable) -> TensorVariable:
-    """Return a tensor of one element as a scalar: the one it was made of, if it was made of one."""
-    while x.ndim and (node := made_by(x, DimShuffle)) is not None:
-        x = node.inputs[0]
-    return dimshuffle(x, *()) if x.ndim else x
 
 
 def _times(a: TensorVariable, b: TensorVariable) -> TensorVariable | None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from treadle.graph import Constant
 from treadle.tensor.elementwise.cast import cast, second
+from treadle.tensor.rewrites.analysis.predicates import made_by
 from treadle.tensor.shape_inference.symbolic_shapes import ONE, shapes_of
 from treadle.tensor.shapes.broadcasting import Alloc
-from treadle.tensor.shapes.dimshuffle import shape_padleft
+from treadle.tensor.shapes.dimshuffle import DimShuffle, dimshuffle, shape_padleft
+from treadle.tensor.types.conversion import constant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,6 +35,15 @@ def with_operand(node: NodeOf[Elemwise], at: int, x: TensorVariable, others: Seq
     if node.op.scalar_op.commutative:  # type: ignore[union-attr]  # one function
         return node.op(*others, x)
     return node.op(*others[:at], x, *others[at:])
+
+
+def as_scalar(x: TensorVariable) -> TensorVariable:
+    """Return a tensor of one element as a scalar: the one it was made of, if it was made of one."""
+    while x.ndim and (node := made_by(x, DimShuffle)) is not None:
+        x = node.inputs[0]
+    if x.ndim and isinstance(x, Constant):
+        return constant(x.data.reshape(()))
+    return dimshuffle(x, *()) if x.ndim else x
 
 
 def cast_like(out: TensorVariable, value: TensorVariable) -> TensorVariable | None:

@@ -10,7 +10,7 @@ from treadle.tensor.elementwise.elemwise import Elemwise
 from treadle.tensor.reductions.reduction import summed_along
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
 from treadle.tensor.rewrites.analysis.predicates import applies, made_by
-from treadle.tensor.rewrites.analysis.replacements import alloc_like, broadcast_shape, if_fits
+from treadle.tensor.rewrites.analysis.replacements import alloc_like, as_scalar, broadcast_shape, if_fits
 from treadle.tensor.shape_inference.symbolic_shapes import ONE, SymbolicShapes, shapes_of
 from treadle.tensor.shapes.broadcasting import Alloc, SumTo
 from treadle.tensor.shapes.dimshuffle import NEW, DimShuffle, dimshuffle
@@ -79,7 +79,9 @@ def second_to_alloc(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVari
         return y if out.type.is_super(y.type) else None
     if any(n != 1 for n in y.type.shape):
         return None
-    return if_fits(node, Alloc()(dimshuffle(y, *()) if y.ndim else y, *lengths(x)))
+    value = as_scalar(y)
+    spread = alloc_like(fgraph, node, value)
+    return if_fits(node, Alloc()(value, *lengths(x))) if spread is None else spread
 
 
 def _unspread(x: TensorVariable) -> TensorVariable | None:
@@ -128,7 +130,7 @@ def _spread_late(fgraph: FunctionGraph, node: TensorNode) -> TensorVariable | No
     values = [x if a is None else a.inputs[0] for a, x in zip(allocated, node.inputs, strict=True)]
     if any(n != 1 for x in values for n in x.type.shape):
         return None
-    return alloc_like(fgraph, node, node.op(*(dimshuffle(x, *()) if x.ndim else x for x in values)))
+    return alloc_like(fgraph, node, node.op(*map(as_scalar, values)))
 
 
 @RULES.rule(EARLY_AND_LATE, SumTo, tags=(*BOTH, "ShapeOpt"), needs_graph=True)
