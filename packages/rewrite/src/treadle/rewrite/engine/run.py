@@ -31,7 +31,7 @@ else:
     pdb = lazy_module("pdb")
 
 # As many variables are looked at to find that a change makes no cycle; beyond that, the order of the graph tells.
-MOST_LOOKED_AT = 64
+MOST_LOOKED_AT = 256
 
 _FeatureKind = TypeVar("_FeatureKind", bound=Feature)
 

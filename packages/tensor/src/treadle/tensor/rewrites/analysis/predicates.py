@@ -143,8 +143,8 @@ def constant_value(var: Variable) -> Any:
 
 def kind_of(var: TensorVariable) -> str:
     """Return the kind of a tensor's dtype: b, i, u, f or c."""
-    kind = var.type
-    return str(kind.numpy_dtype.kind)
+    kind: str = var.type.numpy_dtype.kind
+    return kind
 
 
 def never_shrinks(function: ScalarOp, at: int, numbers: Sequence[Any], dtype: str) -> bool:

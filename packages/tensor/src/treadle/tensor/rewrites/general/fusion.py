@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.shape_inference.symbolic_shapes import Lengths
 
+    # What each tree reads from outside, by its root.
+    Read = Mapping[Apply, Sequence[Variable]]
+
 RULES = RuleSet("fusion", features=(SymbolicShapes,))
 # A group has at most so many nodes: what backends need to compile one stays bounded, all of it linear.
 MOST_STEPS = 200
@@ -97,7 +100,7 @@ def _group_of_clients(fgraph: FunctionGraph, node: Apply, group_of: dict[Apply, 
 def _operands(group: Sequence[Apply]) -> list[Variable]:
     """Return the variables from outside that a group reads, each once."""
     computed = {node.outputs[0] for node in group}
-    return [x for x in dict.fromkeys(x for node in group for x in node.inputs) if x not in computed]
+    return list({x: None for node in group for x in node.inputs if x not in computed})
 
 
 def _reduced_axes(fgraph: FunctionGraph, root: Apply) -> tuple[int, ...] | None:
@@ -111,7 +114,7 @@ def _reduced_axes(fgraph: FunctionGraph, root: Apply) -> tuple[int, ...] | None:
 
 
 def _classes(
-    fgraph: FunctionGraph, order: Sequence[Apply], trees: dict[Apply, list[Apply]], shapes: SymbolicShapes
+    fgraph: FunctionGraph, order: Sequence[Apply], trees: dict[Apply, list[Apply]], read: Read, shapes: SymbolicShapes
 ) -> Iterable[tuple[Lengths, list[Apply]]]:
     """Return the roots of the trees by level, shape and reduced axes, each class with its shape and in order."""
     inner = {node for root, tree in trees.items() for node in tree if node is not root}
@@ -126,7 +129,7 @@ def _classes(
         shape = None if tree is None else shapes.of(node.outputs[0])
         # What depends on nothing elementwise lies below every level.
         at = -1 if tree is None else 0
-        for x in node.inputs if tree is None else _operands(tree):
+        for x in node.inputs if tree is None else read[node]:
             if x.owner is not None:
                 at = max(at, level[x.owner] + (shape_of[x.owner] != shape))
         level[node], shape_of[node] = at, shape
@@ -135,9 +138,7 @@ def _classes(
     return ((shape, roots) for (_, shape, _, _), roots in classes.items())
 
 
-def _components(
-    shape: Lengths, roots: Sequence[Apply], trees: dict[Apply, list[Apply]], shapes: SymbolicShapes
-) -> Iterable[list[Apply]]:
+def _components(shape: Lengths, roots: Sequence[Apply], read: Read, shapes: SymbolicShapes) -> Iterable[list[Apply]]:
     """Split the roots of one class into those that use each other, or read one array of their shape."""
     number = {root: i for i, root in enumerate(roots)}
     parent = list(range(len(roots)))
@@ -150,7 +151,7 @@ def _components(
 
     reader: dict[Variable, int] = {}
     for i, root in enumerate(roots):
-        for x in _operands(trees[root]):
+        for x in read[root]:
             other = number.get(x.owner) if x.owner is not None else None
             if other is None and not isinstance(x, Constant) and shapes.of(x) == shape:
                 other = reader.setdefault(x, i)
@@ -162,16 +163,16 @@ def _components(
     return parts.values()
 
 
-def _slices(roots: Sequence[Apply], trees: dict[Apply, list[Apply]]) -> Iterator[list[Apply]]:
+def _slices(roots: Sequence[Apply], trees: dict[Apply, list[Apply]], read: Read) -> Iterator[list[Apply]]:
     """Join trees, in order of evaluation, into groups of bounded size."""
     group: list[Apply] = []
     operands: set[Variable] = set()
     for root in roots:
         tree = trees[root]
-        more = operands.union(_operands(tree), [root.outputs[0]])
+        more = operands.union(read[root], [root.outputs[0]])
         if group and (len(group) + len(tree) > MOST_STEPS or len(more) > MOST_OPERANDS):
             yield group
-            group, more = [], {*_operands(tree), root.outputs[0]}
+            group, more = [], {*read[root], root.outputs[0]}
         group = [*group, *tree]
         operands = more
     yield group
@@ -204,12 +205,13 @@ def groups(fgraph: FunctionGraph, shapes: SymbolicShapes) -> list[list[Apply]]:
     """Return the groups of elementwise nodes that belong into one loop, each in order of evaluation."""
     order = fgraph.toposort()
     trees = _trees(order, fgraph)
+    read = {root: _operands(tree) for root, tree in trees.items()}
     parts = [
         part
-        for shape, roots in _classes(fgraph, order, trees, shapes)
-        for part in _components(shape, roots, trees, shapes)
+        for shape, roots in _classes(fgraph, order, trees, read, shapes)
+        for part in _components(shape, roots, read, shapes)
     ]
-    slices = [group for part in _absorb(fgraph, parts, trees, order) for group in _slices(part, trees)]
+    slices = [group for part in _absorb(fgraph, parts, trees, order) for group in _slices(part, trees, read)]
     return [group for group in slices if len(group) > 1]
 
 
