@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import treadle.tensor as tt
-from treadle.compile import function, shared
+from treadle.compile import function, get_mode, shared
 from treadle.link.jax import wrap_jax
 from treadle.tensor.random import RandomStream
 
@@ -202,7 +202,10 @@ def test_an_interrupted_call_leaves_new_values_where_old_ones_are_gone(monkeypat
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
+        # Nothing is left between the new values and their cells: what makes the result is interrupted.
+        patch.setattr("numpy.array", interrupted)
         patch.setattr("treadle.link.jax.programs.ownership.owned", interrupted)
+        patch.setitem(f.caller.__globals__, "jax_own", interrupted)
         with pytest.raises(KeyboardInterrupt):
             f()
     assert (int(n.get_value()), w.get_value()[0]) == (4, 5)
@@ -250,3 +253,57 @@ def test_values_of_a_function_that_draws_from_numpys_generators_live_on_the_devi
     f()
     assert inside(data) is moved
     assert (w.get_value().tolist(), data.get_value().tolist()) == ([3] * 4, [1] * 4)
+
+
+def test_a_small_new_value_takes_over_the_memory_of_the_old_one() -> None:
+    w, v = shared(np.zeros(3)), tt.dscalar("v")
+    f = function([v], w.sum(), updates={w: w[1].set(v)}, mode="JAX")
+    for value in (1.0, np.array(2.0), jax.numpy.array(3.0, "float32")):
+        f(value)
+    old = inside(w)
+    held = np.asarray(old)
+    assert f(np.array(4.0)) == 3
+    assert not old.is_deleted()
+    assert held.tolist() == [0, 3, 0]
+    del old, held
+    places = set()
+    for k in range(5):
+        assert f(np.array(float(k))) == (4 if not k else k - 1)
+        places.add(inside(w).unsafe_buffer_pointer())
+    assert len(places) == 1
+    assert w.get_value().tolist() == [0, 4, 0]
+
+
+@pytest.mark.parametrize("count", [1, 5])
+@pytest.mark.parametrize("length", [3, LARGE])
+def test_arguments_may_be_changed_once_a_call_returns(length: int, count: int) -> None:
+    """Also where nothing of the results is fetched, which JAX may compute later."""
+    vectors = [tt.dvector() for _ in range(count)]
+    total = sum(vectors[1:], vectors[0])
+    w = shared(np.zeros(length))
+    step = function(vectors, [], updates={w: w + total}, mode="JAX")
+    on_device = get_mode("JAX").clone(link_kwargs={"device_outputs": True})
+    add = function(vectors, total * 2, mode=on_device)
+    results = []
+    for k in range(20):
+        values = [np.full(length, float(k)) for _ in range(count)]
+        step(*values)
+        results.append(add(*values))
+        for value in values:
+            value[:] = np.nan
+    assert w.get_value().tolist() == [190.0 * count] * length
+    assert [float(np.asarray(x).sum()) for x in results] == [2.0 * k * count * length for k in range(20)]
+
+
+def test_a_call_that_jax_cannot_make_leaves_small_values_as_they_were() -> None:
+    w, n = shared(np.zeros(3)), shared(0)
+    x = tt.dvector("x")
+    f = function([x], [], updates={w: w + x, n: n + 1}, mode="JAX")
+    for _ in range(3):
+        f(np.ones(3))
+    with pytest.raises(ValueError, match="shape"):
+        f(np.ones(2))
+    assert (w.get_value().tolist(), int(n.get_value())) == ([3, 3, 3], 3)
+    f(np.ones(1))
+    f(np.ones(3))
+    assert (w.get_value().tolist(), int(n.get_value())) == ([5, 5, 5], 5)

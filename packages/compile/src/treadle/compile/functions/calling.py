@@ -16,6 +16,7 @@ from treadle.compile.functions.partial import PartialWriter
 from treadle.compile.functions.tiering.tiers import FirstTier
 from treadle.config import new_lock
 from treadle.graph import Container, NodeError
+from treadle.link.vm import UpdatingText
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -61,6 +62,8 @@ class _Writer:
         self.partial: Writes | None = self.program.writes
         self.values = [*(f"x{i}" for i in range(len(self.inputs))), *(f"s{k}" for k in range(len(self.spec.shared)))]
         self.results = self._results()
+        # What runs in the place of a program that updates shared variables.
+        self.updating: Callable[..., Sequence[Value]] | None = None
         self.scope: dict[str, object] = {
             "MISSING": MISSING,
             "NodeError": NodeError,
@@ -164,12 +167,12 @@ class _Writer:
         self._write_reads(names)
         if not self.writes:
             self.text.leave()
-        self._write_run()
+        self._write_run(names)
         self._write_updates(names)
         if self.writes:
-            self.text.leave(self._result())
+            self.text.leave(self._result(self.results))
         else:
-            self.add(f"return {self._result()}")
+            self.add(f"return {self._result(self.results)}")
 
     def _write_reads(self, names: dict[Container, str]) -> None:
         for i in self.defaults:
@@ -215,13 +218,32 @@ class _Writer:
             moved = f"{name}.moved({name}_convert, {name}_fetch)"
             self.add(f"if {target}.__class__ is not {name}_class: {target} = {moved}")
 
-    def _write_run(self) -> None:
+    def _write_run(self, names: dict[Container, str]) -> None:
         for i in self.mutable:
             self.scope["unshared"] = unshared
             self.scope[f"t{i}"] = self.inputs[i].variable.type
             others = [v for v in self.values if v != f"x{i}"]
             self.add(f"x{i} = unshared(t{i}, x{i}, ({', '.join(others)}{',' if others else ''}))")
+        if self.writes and getattr(self.program, "record", None) is None:
+            self._write_updating(names)
         self.add(f"out = program({', '.join(self.values)})")
+
+    def _write_updating(self, names: dict[Container, str]) -> None:
+        """Let the program write what it computes new values with; it is run where that leaves something."""
+        text = None
+        cells = {len(self.inputs) + k: names[s.container] for k, s in enumerate(self.spec.shared)}
+        if not (
+            self.host
+            or self.mutable
+            or self.text.together
+            or len(self.spec.outputs) > _MOST_RESULTS
+            or any(type(cell) is not Container for cell in names)
+        ):
+            values = {at: f"{name}._value" for at, name in cells.items()}
+            text = UpdatingText(self.values, values, self._changes(names), self._result, self.scope)
+        self.updating = self.program.updating(self._replaced(), self._new_values_writer(), text)
+        for line in text.lines if text is not None else ():
+            self.add(line)
 
     def _write_updates(self, names: dict[Container, str]) -> None:
         """Put new values into their cells, after all were computed, and all or none of them."""
@@ -275,7 +297,7 @@ class _Writer:
                 changes.append(f"{name}._value = {new}; {name}._fetch = fetch{k}; {name}._host = None")
         return changes
 
-    def replaced(self) -> list[tuple[int, int]]:
+    def _replaced(self) -> list[tuple[int, int]]:
         """Return the positions of shared inputs that are updated, each with that of its new value in the outputs."""
         if self.host or any(type(cell) is not Container for cell in self.writes):
             return []
@@ -283,7 +305,7 @@ class _Writer:
         first = len(self.spec.outputs)
         return [(read[cell], first + k) for k, cell in enumerate(self.writes) if cell in read]
 
-    def new_values_writer(self) -> Callable[[Sequence[Value]], None]:
+    def _new_values_writer(self) -> Callable[[Sequence[Value]], None]:
         """Return a function that puts the new values among a program's outputs, in its own form, into the cells.
 
         Their locks are held.
@@ -298,13 +320,13 @@ class _Writer:
 
         return write
 
-    def _result(self) -> str:
-        """Return the expression of the result, from the sequence ``out`` of outputs and new values."""
+    def _result(self, results: Sequence[str]) -> str:
+        """Return the expression of the result, from those of outputs and from the sequence ``out`` of them."""
         count = len(self.spec.outputs)
         if self.spec.single:
-            return self.results[0]
+            return results[0]
         if (count <= _MOST_RESULTS and (self.writes or self.partial is not None)) or self.partial is not None:
-            outputs = f"[{', '.join(self.results[:count])}]"
+            outputs = f"[{', '.join(results[:count])}]"
         else:
             outputs = f"out[:{count}]" if self.writes else "out"
         if self.spec.keys is not None:
@@ -333,7 +355,8 @@ def _take_quicker(function: Function, writer: _Writer, caller: Compute) -> None:
     spec, program, scope = writer.spec, function.program, writer.scope
     stateful = spec.shared or writer.writes or writer.defaults or writer.mutable
     if stateful or spec.keys is not None or len(writer.open) != len(writer.inputs):
-        scope["program"] = run = program.updating(writer.replaced(), writer.new_values_writer())
+        run = program.updating([], lambda _: None) if writer.updating is None else writer.updating
+        scope["program"] = run
         if run is program:
             program.offer_caller(program, False, partial(scope.__setitem__, "program"))
         return

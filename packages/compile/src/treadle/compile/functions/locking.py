@@ -24,6 +24,11 @@ class LockingText:
 
     A few locks are taken by a ``with`` each. Many are taken by one call, and released by another: nothing can interrupt
     these between taking a lock and noting that in ``taken``, or between releasing it and noting that in ``gone``.
+
+    Attributes
+    ----------
+    together
+        Whether there are many; then nothing may return from inside but by `leave`.
     """
 
     def __init__(self, head: str, scope: dict[str, object]) -> None:
@@ -31,7 +36,7 @@ class LockingText:
         self.depth = self._outside = 2
         self._head = head
         self._lines: list[str] = []
-        self._together = False
+        self.together = False
 
     def add(self, text: str) -> None:
         """Add a statement."""
@@ -42,8 +47,8 @@ class LockingText:
         names = {cell: f"c{k}" for k, cell in enumerate(sorted(set(cells), key=lambda cell: cell.order))}
         self.scope |= {name: cell for cell, name in names.items()}
         self._outside = self.depth
-        self._together = len(names) > _MOST_BLOCKS
-        if self._together:
+        self.together = len(names) > _MOST_BLOCKS
+        if self.together:
             locks = tuple(cell.lock for cell in names)
             self.scope |= {"locks": locks, "acquire": type(locks[0]).acquire, "release": type(locks[0]).release}
             self.add("try:")
@@ -59,11 +64,11 @@ class LockingText:
         """Release the locks; with a result, return that."""
         # Returning from inside of the blocks leaves no instruction between them outside of a handler.
         if result is not None:
-            self.add(f"result = {result}" if self._together else f"return {result}")
-        if self._together:
+            self.add(f"result = {result}" if self.together else f"return {result}")
+        if self.together:
             self.add("gone.extend(map(release, locks))")
         self.depth = self._outside
-        if self._together:
+        if self.together:
             self.add("except BaseException:")
             self.add(f"  {_FREE}")
             self.add("  raise")
@@ -73,8 +78,8 @@ class LockingText:
     def compiled(self, handlers: Sequence[str] = ()) -> Compute:
         """Return the function; `handlers` are lines that handle exceptions."""
         # What comes while an exception passes through the blocks above.
-        last = f"    {_FREE}" if self._together else "    settle(error)"
-        lines = [self._head, "  taken, gone = [], []"] if self._together else [self._head]
+        last = f"    {_FREE}" if self.together else "    settle(error)"
+        lines = [self._head, "  taken, gone = [], []"] if self.together else [self._head]
         lines += ["  try:", *self._lines, *handlers, "  except BaseException as error:", last, "    raise"]
         matches = ((at, _LOCKED.fullmatch(line)) for at, line in enumerate(lines, 1))
         self.scope |= {"settle": settle, "places": {at: self.scope[match[1]] for at, match in matches if match}}

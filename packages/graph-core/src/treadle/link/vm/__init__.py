@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         OwnReferences,
         Program,
         ProgramGraph,
+        UpdatingText,
     )
     from treadle.link.vm.interrupts import WATCH
     from treadle.link.vm.linker import ProgramLinker
@@ -46,7 +47,7 @@ else:
             "treadle.link.vm.generation": "generate sharing_outputs unsafe_overwrites",
             "treadle.link.vm.interface": (
                 "Backend ExportedInput ExportedOutput ExportRequest ExportUnsupportedError Later OwnReferences Program "
-                "ProgramGraph"
+                "ProgramGraph UpdatingText"
             ),
             "treadle.link.vm.interrupts": "WATCH",
             "treadle.link.vm.linker": "ProgramLinker",
@@ -63,6 +64,7 @@ __all__ = [
     "BACKEND", "TABLE", "WATCH", "Backend", "ExportRequest", "ExportUnsupportedError", "ExportedInput",
     "ExportedOutput", "Later", "NativeEnds", "NodewiseLinker", "OwnReferences", "Program", "ProgramGraph",
     "ProgramLinker", "PythonLinker", "PythonStepWarning", "ReferenceLinker", "RuleLinker", "Segment", "TableLinker",
+    "UpdatingText",
     "VMProgram", "WrongLengthWarning", "evaluate", "generate", "in_segments", "link_in_segments", "link_node_by_node",
     "link_one_node", "lower_node", "passes_by", "pool_limit", "replay", "segments", "sharing_outputs",
     "unsafe_overwrites", "vm_scope",

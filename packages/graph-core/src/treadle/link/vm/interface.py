@@ -106,6 +106,36 @@ class OwnReferences:
         return self._caller()
 
 
+@dataclass(frozen=True, slots=True)
+class UpdatingText:
+    """The text of a caller that holds the locks of shared variables, for a program that adds statements to it.
+
+    These go before the call of the program, in a function with a program that updates all its shared variables itself.
+
+    Parameters
+    ----------
+    values
+        Names of the local variables that hold the program's inputs.
+    cells
+        Of inputs that are read from cells, by position: the expression of the value in the cell.
+    writes
+        Statements that put new values, among the program's outputs ``out``, into their cells. They call nothing.
+    result
+        Turns the expressions of all outputs into that of what the caller returns.
+    scope
+        What the text names: the program may add names, and change their values later.
+    lines
+        The statements, which the program adds. What they do not compute themselves, they leave to the call.
+    """
+
+    values: Sequence[str]
+    cells: Mapping[int, str]
+    writes: Sequence[str]
+    result: Callable[[Sequence[str]], str]
+    scope: dict[str, object]
+    lines: list[str] = field(default_factory=list)
+
+
 class ProgramGraph:
     """The rewritten graph of a program, loaded when it is first asked for.
 
@@ -282,7 +312,10 @@ class Program(ABC):
         del fallback, single, take
 
     def updating(
-        self, replaced: Sequence[tuple[int, int]], write: Callable[[Sequence[Value]], None]
+        self,
+        replaced: Sequence[tuple[int, int]],
+        write: Callable[[Sequence[Value]], None],
+        text: UpdatingText | None = None,
     ) -> Callable[..., Sequence[Value]]:
         """Return a function like the program, for a caller that puts outputs in the place of inputs after each call.
 
@@ -296,8 +329,10 @@ class Program(ABC):
         write
             Is called with the outputs as soon as inputs are gone, to put all new values into their cells: the caller
             may be interrupted before it comes to that.
+        text
+            The caller's text, where the program may add a quicker way of its own.
         """
-        del replaced, write
+        del replaced, write, text
         return self
 
     def native_guard(self, kind: Type, name: str) -> tuple[str, dict[str, Any]] | None:

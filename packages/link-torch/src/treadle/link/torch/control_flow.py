@@ -22,7 +22,7 @@ from treadle.link.torch.programs.storage import from_host, is_native, refuse_tra
 from treadle.link.torch.programs.updates import Run, updating
 from treadle.link.torch.table import TORCH
 from treadle.link.torch.whole_loops import on_arrays
-from treadle.link.vm import Program, ProgramLinker, Segment, generate, in_segments
+from treadle.link.vm import Program, ProgramLinker, Segment, UpdatingText, generate, in_segments
 from treadle.tensor import Scan
 
 
@@ -103,7 +103,10 @@ class ControlFlowProgram(Program):
         ]
 
     def updating(
-        self, replaced: Sequence[tuple[int, int]], write: Callable[[Sequence[Value]], None]
+        self,
+        replaced: Sequence[tuple[int, int]],
+        write: Callable[[Sequence[Value]], None],
+        text: UpdatingText | None = None,
     ) -> Callable[..., Sequence[Value]]:
         """Return a function like the program that writes new values into old ones, where nobody holds these."""
         return updating(self, replaced, write, self) if replaced else self

@@ -18,7 +18,7 @@ from jax import Array
 from treadle.config import new_lock
 from treadle.link.jax.processes import HOME
 from treadle.link.jax.programs.executables import Executables, Form
-from treadle.link.jax.programs.ownership import LEAST_TAKEN_OVER, owned, settled
+from treadle.link.jax.programs.ownership import LEAST_TAKEN_OVER, owned
 from treadle.link.vm import OwnReferences
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     # Puts the new values among a program's results into their cells.
     Write = Callable[[Sequence[Array]], None]
+    # Takes a compiled form without checks, or None, and what makes a NumPy array of a result.
+    Take = Callable[[Callable[..., Any] | None, Callable[[Array], np.ndarray]], None]
 
 # Puts a value for "64-bit dtypes are on" in place of the calling thread's own, and returns that: what the context
 # manager jax.enable_x64 does, in a tenth of its time.
@@ -36,6 +38,9 @@ swap_x64: Callable[[object], object] = jax.enable_x64.swap_local
 ABSENT = object()
 # After so many calls that fitted the form of the call before not, nothing is expected of the next one any more.
 MOST_MISSES = 16
+# More arrays than these take longer to copy than to wait for results, and so do arrays of more bytes.
+_MOST_COPIED = 3
+_LARGEST_COPIED = 1 << 12
 
 
 class ArrayClass:
@@ -71,6 +76,7 @@ def quick_caller(
     write: Write | None = None,
     *,
     plain: bool = False,
+    take: Take | None = None,
 ) -> Callable[..., Any]:
     """Return a function of arguments of some types that calls the compiled form that was right the last time.
 
@@ -79,6 +85,8 @@ def quick_caller(
     It looks at the classes of the arguments, and at the dtypes of NumPy's; the rest compiled code looks at. What does
     not fit, and everything after a failure, it leaves to `fallback`. So it does with forms whose results take over the
     memory of arguments, without `write`.
+
+    `take` is given each form that is called from then on, and what makes a NumPy array of a result.
     """
     names = [f"x{i}" for i in range(len(kinds))]
     constants = {f"k{i}": value for i, value in enumerate(forms.arguments)}
@@ -94,15 +102,17 @@ def quick_caller(
             scope["run"] = None if form is None else _checked(form)
         else:
             scope["run"] = None if write is None else _taking_over(form, [*names, *constants], write)
-        if not any(native):
+        if not all(native) or not native:
             results = [result] if single else result
             scope["own"] = np.array if all(x.nbytes < LEAST_TAKEN_OVER for x in results) else owned
+        if take is not None:
+            take(None if form is None or form.checks else form.call, scope["own"])
         return result
 
     scope: dict[str, Any] = {
         "ABSENT": ABSENT, "classes": frozenset((np.ndarray, array_class())), "device": array_class(),
-        "home": HOME, "host": np.ndarray, "lost": _lost, "native": native, "other": other,
-        "own": owned, "run": None, "settled": settled, "swap": swap_x64, **constants,
+        "home": HOME, "host": np.ndarray, "lost": lost, "other": other, "own": owned,
+        "run": None, "swap": swap_x64, **constants,
     }  # fmt: skip
     packed = _packed(names)
     otherwise = f"return other({packed})" if plain else f"return other({packed}, rest, kw)"
@@ -114,7 +124,8 @@ def quick_caller(
         "  values = None",
         *([f"  if lost({packed}): raise"] if write is not None else []),
     ]
-    on_host, on_device = _result_texts(packed, native, single, plain)
+    taken, waits = kept_arrays(names, "host", "values") if all(native) and native else ([], [])
+    result = _result_text(native, single, plain)
     if plain:
         head = [f"def call({', '.join(names)}):", f"  if run is None or home.is_forked: {otherwise}"]
     else:
@@ -126,15 +137,17 @@ def quick_caller(
         f"    try: {run[0]}",
         *[f"    {line}" for line in run[1:]],
         f"    if values is None: {otherwise}",
-        f"    return {on_device}",
+        f"    return {result}",
         f"  if not ({_fits_text(names)}): {otherwise}",
+        *[f"  {line}" for line in taken],
         # What is 64 bits wide already stays that.
         "  before = swap(True)",
         f"  try: {run[0]}",
         *[f"  {line}" for line in run[1:]],
         "  finally: swap(before)",
         f"  if values is None: {otherwise}",
-        f"  return {on_host}",
+        *[f"  {line}" for line in waits],
+        f"  return {result}",
     ]
     return _written(lines, scope)
 
@@ -151,19 +164,43 @@ def _fits_text(names: Sequence[str]) -> str:
     return " and ".join([f"{{{kinds}}} <= classes", *fits])
 
 
-def _result_texts(packed: str, native: Sequence[bool], single: bool, plain: bool) -> tuple[str, str]:
-    """Return the expressions of what a call returns: where an argument was a NumPy array, and where none was.
+def kept_arrays(names: Sequence[str], host: str, results: str) -> tuple[list[str], list[str]]:
+    """Return statements for before and after a call whose results JAX may still compute when it returns.
 
-    It is a list for users, and any sequence for a plain call.
+    JAX reads a NumPy argument while it computes (tried: a change of the argument then changes the result), and the
+    caller may change its arrays once the call returns. It is given copies of a few small arrays; for others it waits.
+
+    Parameters
+    ----------
+    names
+        The arguments.
+    host
+        The name of the class of NumPy's arrays.
+    results
+        The name of the results. They are all ready at once.
     """
+    on_host = [f"{name}.__class__ is {host}" for name in names]
+    wait = f"if waits: {results}[-1].block_until_ready()"
+    if len(names) > _MOST_COPIED:
+        return [f"waits = {' or '.join(on_host)}"], [wait]
+    lines = ["waits = False"]
+    for name, test in zip(names, on_host, strict=True):
+        lines += [
+            f"if {test}:",
+            f"  if {name}.nbytes > {_LARGEST_COPIED}: waits = True",
+            f"  else: {name} = {name}.copy()",
+        ]
+    return lines, [wait]
+
+
+def _result_text(native: Sequence[bool], single: bool, plain: bool) -> str:
+    """Return the expression of what a call returns: a list for users, and any sequence for a plain call."""
     if not any(native):
-        text = "own(values[0])" if single else "[*map(own, values)]"
-        return text, text
-    last = "[0]" if single else ""
-    settled_text = f"settled({packed}, values, native){last}"
-    if not all(native):
-        return settled_text, settled_text
-    return settled_text, "values[0]" if single else "values" if plain else "[*values]"
+        return "own(values[0])" if single else "[*map(own, values)]"
+    if all(native):
+        return "values[0]" if single else "values" if plain else "[*values]"
+    # What becomes NumPy's array is waited for.
+    return f"[{', '.join(f'values[{k}]' if is_native else f'own(values[{k}])' for k, is_native in enumerate(native))}]"
 
 
 def _checked(form: Form) -> Callable[..., Any]:
@@ -191,7 +228,7 @@ def _packed(names: Sequence[str]) -> str:
     return f"({''.join(f'{name}, ' for name in names)})"
 
 
-def _lost(args: Sequence[object]) -> bool:
+def lost(args: Sequence[object]) -> bool:
     """Whether a form that failed took the memory of arguments over, so that nothing can be computed again."""
     return any(isinstance(x, Array) and x.is_deleted() for x in args)
 

@@ -38,8 +38,6 @@ Key = tuple[tuple[bytes, ...], Shapes, tuple[Replaced, ...]]
 _COMPILER_OPTIONS = {"xla_allow_excess_precision": False}
 _CALLED = re.compile(r"custom_call\s*@(\w+)|call_target_name\s*=\s*\"(\w+)\"")
 _LAPACK = "lapack_"
-# The memory of smaller arrays is not worth taking over.
-_LEAST_DONATED = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,14 +244,14 @@ class Executables:
         return Form(compiled, donated)
 
     def _donated(self, args: Sequence[Array], results: Sequence[Any]) -> tuple[int, ...]:
-        """Return which inputs' memory results take over: of large ones, where nothing needs the old values any more.
+        """Return which inputs' memory results take over: where nothing needs the old values any more.
 
         Where values may turn out to be invalid, the old ones are needed then.
         """
         if len(results) > self.count:
             return ()
         pairs = [(i, args[i], results[o]) for i, o in self.replaced]
-        return tuple(i for i, x, y in pairs if (x.shape, x.dtype) == (y.shape, y.dtype) and x.nbytes >= _LEAST_DONATED)
+        return tuple(i for i, x, y in pairs if (x.shape, x.dtype) == (y.shape, y.dtype))
 
     def _jit(self, donated: tuple[int, ...] = ()) -> stages.Wrapped:
         if self._function is None:

@@ -23,9 +23,10 @@ from treadle.link.jax.processes import HOME
 from treadle.link.jax.programs.calls import array_class, quick_caller, swap_x64
 from treadle.link.jax.programs.executables import ExecutableCache, Executables
 from treadle.link.jax.programs.ownership import owned, settled
+from treadle.link.jax.programs.updates import write_calls
 from treadle.link.jax.programs.variants import Variant, Variants
 from treadle.link.jax.table import Array, Flag
-from treadle.link.vm import Program, ProgramGraph, replay
+from treadle.link.vm import Program, ProgramGraph, UpdatingText, replay
 from treadle.tensor import TensorType
 
 if TYPE_CHECKING:
@@ -176,13 +177,21 @@ class JaxProgram(Program):
             take(quick_caller(self._compiled, self._graph.inputs, self._native, single, fallback, plain=plain))
 
     def updating(
-        self, replaced: Sequence[tuple[int, int]], write: Callable[[Sequence[Value]], None]
+        self,
+        replaced: Sequence[tuple[int, int]],
+        write: Callable[[Sequence[Value]], None],
+        text: UpdatingText | None = None,
     ) -> Callable[..., Sequence[Value]]:
-        """Return a function like the program whose results take over the memory of large values that they replace."""
+        """Return a function like the program whose results take over the memory of values that they replace.
+
+        The caller calls compiled code itself, where nothing has to be looked at.
+        """
         if not isinstance(self._compiled, Executables):
             return self
-        self._compiled.replaced = tuple(replaced)
-        caller: Any = quick_caller(self._compiled, self._graph.inputs, self._native, False, self, write, plain=True)
+        forms, kinds, native = self._compiled, self._graph.inputs, self._native
+        forms.replaced = tuple(replaced)
+        take = None if text is None else write_calls(text, forms.arguments, kinds, native, [i for i, _ in replaced])
+        caller: Any = quick_caller(forms, kinds, native, False, self, write, plain=True, take=take)
         return caller  # type: ignore[no-any-return]  # a list of the outputs
 
     def _as_native(self, value: object, at: int) -> Value:
@@ -208,7 +217,8 @@ class JaxProgram(Program):
         if not isinstance(kind, TensorType):
             return None
         # Shape and dtype of the array itself take a function of JAX's in Python each.
-        text = f"type({name}) is {name}_array and ({name}_aval := {name}.aval).dtype == {name}_dtype"
+        text = f"type({name}) is {name}_array"
+        text += f" and (({name}_aval := {name}.aval).dtype is {name}_dtype or {name}_aval.dtype == {name}_dtype)"
         text += f" and len({name}_aval.shape) == {kind.ndim}"
         text += "".join(f" and {name}_aval.shape[{d}] == {n}" for d, n in enumerate(kind.shape) if n is not None)
         return text, {f"{name}_array": array_class(), f"{name}_dtype": kind.numpy_dtype}
@@ -255,7 +265,10 @@ class BegunProgram(JaxProgram):
         """Offer none, which would wait."""
 
     def updating(
-        self, replaced: Sequence[tuple[int, int]], write: Callable[[Sequence[Value]], None]
+        self,
+        replaced: Sequence[tuple[int, int]],
+        write: Callable[[Sequence[Value]], None],
+        text: UpdatingText | None = None,
     ) -> Callable[..., Sequence[Value]]:
         """Return the program itself."""
         return self

@@ -25,7 +25,7 @@ from treadle.link.torch.programs.storage import (
     to_native,
 )
 from treadle.link.torch.programs.updates import updating
-from treadle.link.vm import Program, ProgramGraph, PythonLinker, replay
+from treadle.link.vm import Program, ProgramGraph, PythonLinker, UpdatingText, replay
 from treadle.tensor import TensorType
 
 Relink = Callable[[FunctionGraph, frozenset[int], int], "TorchProgram"]
@@ -257,7 +257,10 @@ class TorchProgram(Program):
         take(quick_caller(kinds, self._run, self._constants, native, copied, single, fallback, fresh=self._fresh))
 
     def updating(
-        self, replaced: Sequence[tuple[int, int]], write: Callable[[Sequence[Value]], None]
+        self,
+        replaced: Sequence[tuple[int, int]],
+        write: Callable[[Sequence[Value]], None],
+        text: UpdatingText | None = None,
     ) -> Callable[..., Sequence[Value]]:
         """Return a function like the program that writes new values into old ones, where nobody holds these."""
         whole: list[Callable[..., Any]] = [self]

@@ -1,0 +1,86 @@
+"""Functions that update shared variables: the text that calls compiled code, and puts new values into cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from sys import getrefcount
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treadle.link.jax.processes import HOME
+from treadle.link.jax.programs.calls import array_class, kept_arrays, lost, swap_x64
+from treadle.link.jax.programs.ownership import owned
+
+if TYPE_CHECKING:
+    from jax import Array
+
+    from treadle.graph import Type
+    from treadle.link.jax.programs.calls import Take
+    from treadle.link.vm import UpdatingText
+
+# References to a value that nobody holds but its cell: the cell's, the caller's local variable, and the one of the
+# count itself, which reads the value from the cell.
+_OWN_REFERENCES = 3
+
+
+def write_calls(
+    text: UpdatingText,
+    constants: Sequence[Array],
+    kinds: Sequence[Type],
+    native: Sequence[bool],
+    replaced: Sequence[int],
+) -> Take:
+    """Add the call of compiled code to a caller's text; return a function that says which code that is.
+
+    It is called with arrays of JAX's and NumPy's alone, and where nobody else holds the values that it takes over.
+    """
+    scope, values = text.scope, text.values
+    given = [i for i in range(len(values)) if i not in text.cells]
+    scope |= {
+        "jax_array": array_class(), "jax_count": getrefcount, "jax_home": HOME, "jax_host": np.ndarray,
+        "jax_lost": lost, "jax_own": owned, "jax_run": None, "jax_swap": swap_x64,
+        **{f"jax_k{k}": value for k, value in enumerate(constants)},
+        **{f"jax_dtype{i}": getattr(kinds[i], "numpy_dtype", None) for i in given},
+    }  # fmt: skip
+    tests = [
+        "jax_run is not None and not jax_home.is_forked",
+        # Compiled code would take the bytes of the other order as they are.
+        *(f"({values[i]}.__class__ is jax_array or {_is_on_host(values[i], i)})" for i in given),
+        *(f"{values[i]}.__class__ is jax_array" for i in text.cells),
+        *(f"jax_count({text.cells[i]}) <= {_OWN_REFERENCES}" for i in replaced),
+    ]
+    packed = [*values, *(f"jax_k{k}" for k in range(len(constants)))]
+    # Nothing can interrupt this between the call and the last of the writes: they are on one line, and call nothing.
+    call = f"out, = map(jax_run, {', '.join(f'({name},)' for name in packed)}); {'; '.join(text.writes)}"
+    results = [f"out[{k}]" if is_native else f"jax_own(out[{k}])" for k, is_native in enumerate(native)]
+    # What becomes NumPy's array is waited for.
+    taken, waits = kept_arrays([values[i] for i in given], "jax_host", "out") if given and all(native) else ([], [])
+    on_host = " or ".join(f"{values[i]}.__class__ is jax_host" for i in given)
+    lines = [
+        f"if {' and '.join(tests)}:",
+        "  out = None",
+        *([f"  on_host = {on_host}", "  if on_host:"] if given else []),
+        *(f"    {line}" for line in taken),
+        *(["    before = jax_swap(True)"] if given else []),
+        f"  try: {call}",
+        "  except Exception:",
+        # Whatever it is, the program meets it again, and explains it.
+        f"    if out is not None or jax_lost(({', '.join(values)},)): raise",
+        *(["  finally:", "    if on_host: jax_swap(before)"] if given else []),
+        "  if out is not None:",
+        *(["    if on_host:"] if waits else []),
+        *(f"      {line}" for line in waits),
+        f"    return {text.result(results)}",
+    ]
+    text.lines.extend(lines)
+
+    def take(run: Callable[..., Any] | None, own: Callable[[Array], np.ndarray]) -> None:
+        scope["jax_run"], scope["jax_own"] = run, own
+
+    return take
+
+
+def _is_on_host(name: str, at: int) -> str:
+    """Return the test of a NumPy array of the input's dtype."""
+    return f"{name}.__class__ is jax_host and ({name}.dtype is jax_dtype{at} or {name}.dtype == jax_dtype{at})"
