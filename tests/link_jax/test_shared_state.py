@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -307,3 +308,86 @@ def test_a_call_that_jax_cannot_make_leaves_small_values_as_they_were() -> None:
     f(np.ones(1))
     f(np.ones(3))
     assert (w.get_value().tolist(), int(n.get_value())) == ([5, 5, 5], 5)
+
+
+Update = Callable[[Any, Any, Any], Any]
+PARTS: dict[str, Update] = {
+    "element": lambda w, i, v: w[i].set(v),
+    "element added to": lambda w, i, v: w[i].inc(v),
+    "elements": lambda w, i, v: w[tt.stack([i, i - 1])].set(v),
+    "elements of a slice": lambda w, i, v: w.reshape((2, -1))[1:, tt.stack([i, i])].inc(v).reshape((-1,)),
+    "one after another": lambda w, i, v: w[i].set(v)[2:9:3].inc(v)[-1].set(3 * v),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_writing_where_a_position_says_takes_the_memory_over_and_a_failed_call_changes_nothing(name: str) -> None:
+    i, v = tt.lscalar("i"), tt.dscalar("v")
+    start = np.arange(LARGE, dtype="float64")
+    start[3] = -0.0
+    w, n, expected = shared(start), shared(0), shared(start)
+    part = PARTS[name]
+    f = function([i, v], [], updates={w: part(w, i, v), n: n + 1}, mode="JAX")
+    g = function([i, v], [], updates={expected: part(expected, i, v)}, mode="VM")
+    for at in (5, 1):
+        f(at, 2.5)
+        g(at, 2.5)
+    place = inside(w).unsafe_buffer_pointer()
+    for _ in range(2):
+        with pytest.raises(IndexError, match="out of bounds"):
+            f(LARGE, 1.0)
+        assert w.get_value().tobytes() == expected.get_value().tobytes()
+        assert int(n.get_value()) == 2
+    held = inside(w)
+    view = np.asarray(held)
+    with pytest.raises(IndexError, match="out of bounds"):
+        f(LARGE, 1.0)
+    assert not held.is_deleted()
+    f(7, -1.0)
+    assert view.tobytes() == expected.get_value().tobytes()
+    del held, view
+    g(7, -1.0)
+    if not name.endswith("slice"):
+        place = inside(w).unsafe_buffer_pointer()
+    f(np.array(4), np.array(0.5))
+    g(4, 0.5)
+    assert w.get_value().tobytes() == expected.get_value().tobytes()
+    assert (inside(w).unsafe_buffer_pointer() == place) == (not name.endswith("slice"))
+
+
+def test_a_check_of_what_is_written_keeps_the_old_value() -> None:
+    w, i = shared(np.zeros(LARGE)), tt.lscalar("i")
+    new = w[i].inc(1)
+    f = function([i], new[i + 1], updates={w: new}, mode="JAX")
+    f(0)
+    f(LARGE - 2)
+    for _ in range(2):
+        with pytest.raises(IndexError, match="out of bounds"):
+            f(LARGE - 1)
+        assert w.get_value().sum() == 2
+    assert f(0) == 0
+
+
+def test_interrupted_while_a_check_is_looked_at_a_call_loses_no_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    w, n, i = shared(np.zeros(LARGE)), shared(0), tt.lscalar("i")
+    f = function([i], [], updates={w: w[i].inc(1), n: n + 1}, mode="JAX")
+    for _ in range(3):
+        f(0)
+
+    real: Any = np.asarray
+    calls: list[Any] = []
+
+    def interrupted(x: Any, *rest: Any) -> Any:
+        if getattr(x, "dtype", None) == "bool" and not calls:
+            calls.append(x)
+            raise KeyboardInterrupt
+        return real(x, *rest)
+
+    for at, total in ((1, 4), (LARGE, 4)):
+        calls.clear()
+        with monkeypatch.context() as patch:
+            patch.setattr("numpy.asarray", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                f(at)
+        assert calls
+        assert (w.get_value().sum(), int(n.get_value())) == (total, total)

@@ -19,7 +19,7 @@ from treadle.graph import Container, NodeError
 from treadle.link.vm import UpdatingText
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from treadle.compile.functions.function import Function
     from treadle.compile.functions.partial import Writes
@@ -305,18 +305,19 @@ class _Writer:
         first = len(self.spec.outputs)
         return [(read[cell], first + k) for k, cell in enumerate(self.writes) if cell in read]
 
-    def _new_values_writer(self) -> Callable[[Sequence[Value]], None]:
+    def _new_values_writer(self) -> Callable[..., None]:
         """Return a function that puts the new values among a program's outputs, in its own form, into the cells.
 
-        Their locks are held.
+        Given positions of outputs too, it puts these alone. The locks of the cells are held.
         """
         first = len(self.spec.outputs)
         writes = [(cell, first + k, partial(_fetched, self.program, cell.type)) for k, cell in enumerate(self.writes)]
 
-        def write(outputs: Sequence[Value]) -> None:
+        def write(outputs: Sequence[Value], only: Collection[int] | None = None) -> None:
             for cell, at, fetch in writes:
-                # Nothing can interrupt these between one and the next.
-                cell._value, cell._fetch, cell._host = outputs[at], fetch, None
+                if only is None or at in only:
+                    # Nothing can interrupt these between one and the next.
+                    cell._value, cell._fetch, cell._host = outputs[at], fetch, None
 
         return write
 

@@ -314,7 +314,7 @@ class Program(ABC):
     def updating(
         self,
         replaced: Sequence[tuple[int, int]],
-        write: Callable[[Sequence[Value]], None],
+        write: Callable[..., None],
         text: UpdatingText | None = None,
     ) -> Callable[..., Sequence[Value]]:
         """Return a function like the program, for a caller that puts outputs in the place of inputs after each call.
@@ -328,7 +328,7 @@ class Program(ABC):
             Positions of these inputs, each with that of the output that takes its place.
         write
             Is called with the outputs as soon as inputs are gone, to put all new values into their cells: the caller
-            may be interrupted before it comes to that.
+            may be interrupted before it comes to that. Given positions of outputs too, it puts these alone.
         text
             The caller's text, where the program may add a quicker way of its own.
         """

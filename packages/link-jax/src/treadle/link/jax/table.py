@@ -77,11 +77,15 @@ class TakesAssumed:
         Positions of the inputs that decide shapes, where these are others than the op's ``static_inputs``.
     where_known
         Positions of inputs that are taken as NumPy arrays too where they follow from shapes alone.
+    keeping
+        For what writes into its first argument: a function like `run`, of a flag before the arguments. Nothing is
+        written where that is set.
     """
 
     run: Function
     static: tuple[int, ...] | None = None
     where_known: tuple[int, ...] = ()
+    keeping: Function | None = None
 
 
 def _load() -> None:

@@ -24,9 +24,9 @@ from treadle.link.vm import OwnReferences
 if TYPE_CHECKING:
     from treadle.graph import Type
 
-    # Puts the new values among a program's results into their cells.
-    Write = Callable[[Sequence[Array]], None]
-    # Takes a compiled form without checks, or None, and what makes a NumPy array of a result.
+    # Puts the new values among a program's results into their cells; or those at some positions of the results.
+    Write = Callable[..., None]
+    # Takes what computes results, or raises, or None; and what makes a NumPy array of a result.
     Take = Callable[[Callable[..., Any] | None, Callable[[Array], np.ndarray]], None]
 
 # Puts a value for "64-bit dtypes are on" in place of the calling thread's own, and returns that: what the context
@@ -101,12 +101,16 @@ def quick_caller(
         if form is None or not form.donated:
             scope["run"] = None if form is None else _checked(form)
         else:
-            scope["run"] = None if write is None else _taking_over(form, [*names, *constants], write)
+            scope["run"] = None if write is None else _taking_over(forms, form, [*names, *constants], write, fallback)
         if not all(native) or not native:
             results = [result] if single else result
             scope["own"] = np.array if all(x.nbytes < LEAST_TAKEN_OVER for x in results) else owned
-        if take is not None:
-            take(None if form is None or form.checks else form.call, scope["own"])
+        if take is not None and write is not None:
+            given = [*names, *constants]
+            run = None if form is None else form.call
+            if form is not None and form.checks:
+                run = _taking_over(forms, form, given, write, fallback, alone=True)
+            take(run, scope["own"])
         return result
 
     scope: dict[str, Any] = {
@@ -233,28 +237,55 @@ def lost(args: Sequence[object]) -> bool:
     return any(isinstance(x, Array) and x.is_deleted() for x in args)
 
 
-def _taking_over(form: Form, names: Sequence[str], write: Write) -> Callable[..., Any]:
+def _taking_over(
+    forms: Executables,
+    form: Form,
+    names: Sequence[str],
+    write: Write,
+    fallback: Callable[..., Any],
+    *,
+    alone: bool = False,
+) -> Callable[..., Any]:
     """Return a function that calls a form whose results take over the memory of arguments.
 
+    If `alone`, its caller has found that nobody else holds these.
+
     It has new values written at once: the old ones are gone then, whatever interrupts the rest of the call. What
-    somebody else holds too is copied before.
+    somebody else holds too is copied before. Where a check fails, results are what the arguments were: these are
+    written, and `fallback` is called with them, which raises.
     """
+    own = names[: len(names) - len(forms.arguments)]
+    restored = {i: o for i, o in forms.replaced if i in form.donated}
+    kept = tuple(restored.values())
+
+    def finish(outputs: Sequence[Array]) -> bool:
+        if not form.checks:
+            write(outputs)
+            return True
+        if kept:
+            write(outputs, kept)
+        if np.asarray(outputs[-1]):
+            return False
+        write(outputs)
+        return True
+
     scope: dict[str, Any] = {
-        "copied": jnp.array, "count": getrefcount, "form": form.call, "host": np.ndarray, "most": own_references,
-        "write": write,
+        "copied": jnp.array, "count": getrefcount, "fallback": fallback, "finish": finish, "form": form.call,
+        "host": np.ndarray, "most": own_references,
     }  # fmt: skip
     donated = [names[i] for i in form.donated]
+    again = ", ".join(f"done[0][{restored[i]}]" if i in restored else name for i, name in enumerate(own))
     lines = [
         f"def call({', '.join(names)}):",
-        *[f"  if {x}.__class__ is host or count({x}) > most(): {x} = copied({x})" for x in donated],
+        *[f"  if {x}.__class__ is host or count({x}) > most(): {x} = copied({x})" for x in donated if not alone],
         "  done = ()",
         "  try:",
         # Nothing can interrupt this between the call and the note of its results.
         f"    done = [*map(form, {', '.join(f'({name},)' for name in names)})]",
-        "    write(done[0])",
+        "    valid = finish(done[0])",
         "  except BaseException:",
-        "    if done: write(done[0])",
+        "    if done: finish(done[0])",
         "    raise",
-        "  return done[0]",
+        f"  return done[0] if valid else fallback({again})",
     ]
     return _written(lines, scope)

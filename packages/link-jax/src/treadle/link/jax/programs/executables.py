@@ -162,20 +162,32 @@ class Executables:
     """
 
     __slots__ = (
-        *("_by_shapes", "_cache", "_function", "_jitted", "_lock", "_traceable", "_values", "arguments", "count"),
+        *(
+            "_by_shapes",
+            "_cache",
+            "_function",
+            "_jitted",
+            "_kept",
+            "_lock",
+            "_traceable",
+            "_values",
+            "arguments",
+            "count",
+        ),
         *("device", "latest", "replaced"),
     )
 
     def __init__(
         self,
-        traceable: Callable[[], Callable[..., Outcome]],
+        traceable: Callable[[Sequence[Replaced], list[int]], Callable[..., Outcome]],
         arguments: Sequence[jax.Array],
         values: tuple[bytes, ...],
         cache: Callable[[], ExecutableCache | None],
         count: int,
         device: jax.Device | None = None,
     ) -> None:
-        # Returns the function to compile; it is called when something has to be compiled.
+        # Returns the function to compile, of what is replaced; it is called when something has to be compiled. Tracing
+        # fills the list with positions of results that are the old values where a check fails.
         self._traceable = traceable
         self.arguments = tuple(arguments)
         self.count = count
@@ -187,6 +199,7 @@ class Executables:
         self._by_shapes: dict[Shapes, Form] = {}
         self.replaced: tuple[Replaced, ...] = ()
         self.latest: Form | None = None
+        self._kept: list[int] = []
         self._function: Callable[..., tuple[jax.Array, ...]] | None = None
         self._jitted: stages.Wrapped | None = None
         self._lock = new_lock()
@@ -246,16 +259,15 @@ class Executables:
     def _donated(self, args: Sequence[Array], results: Sequence[Any]) -> tuple[int, ...]:
         """Return which inputs' memory results take over: where nothing needs the old values any more.
 
-        Where values may turn out to be invalid, the old ones are needed then.
+        Where values may turn out to be invalid, the old ones are needed then, unless results are these.
         """
-        if len(results) > self.count:
-            return ()
-        pairs = [(i, args[i], results[o]) for i, o in self.replaced]
+        checks = len(results) > self.count
+        pairs = [(i, args[i], results[o]) for i, o in self.replaced if not checks or o in self._kept]
         return tuple(i for i, x, y in pairs if (x.shape, x.dtype) == (y.shape, y.dtype))
 
     def _jit(self, donated: tuple[int, ...] = ()) -> stages.Wrapped:
         if self._function is None:
-            self._function = _flat(self._traceable())
+            self._function = _flat(self._traceable(self.replaced, self._kept))
         if donated:
             return jax.jit(self._function, donate_argnums=donated, compiler_options=_COMPILER_OPTIONS)
         if self._jitted is None:

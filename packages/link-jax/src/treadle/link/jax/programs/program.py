@@ -21,7 +21,7 @@ from treadle.link.jax.errors import (
 from treadle.link.jax.placement import DEVICES, on_device
 from treadle.link.jax.processes import HOME
 from treadle.link.jax.programs.calls import array_class, quick_caller, swap_x64
-from treadle.link.jax.programs.executables import ExecutableCache, Executables
+from treadle.link.jax.programs.executables import ExecutableCache, Executables, Replaced
 from treadle.link.jax.programs.ownership import owned, settled
 from treadle.link.jax.programs.updates import write_calls
 from treadle.link.jax.programs.variants import Variant, Variants
@@ -116,7 +116,7 @@ class JaxProgram(Program):
         about = tuple(x.tobytes() for x in values)
         assumptions: Assumptions = []
         form = Executables(
-            lambda: self._traceable(values, assumptions),
+            lambda replaced, kept: self._traceable(values, assumptions, replaced, kept),
             self._arguments,
             about,
             lambda: self.spec.cache,
@@ -125,10 +125,16 @@ class JaxProgram(Program):
         )
         return Variant(form, about, assumptions)
 
-    def _traceable(self, values: Sequence[np.ndarray], assumptions: Assumptions) -> Callable[..., Outcome]:
+    def _traceable(
+        self,
+        values: Sequence[np.ndarray],
+        assumptions: Assumptions,
+        replaced: Sequence[Replaced] = (),
+        kept: list[int] | None = None,
+    ) -> Callable[..., Outcome]:
         staged = self.staged
         inputs = [staged.inputs[i] for i in self.spec.by_value]
-        return staged.traceable(dict(zip(inputs, values, strict=True)), assumptions)
+        return staged.traceable(dict(zip(inputs, values, strict=True)), assumptions, replaced, kept)
 
     def _deciding(self, values: Sequence[Array]) -> list[np.ndarray]:
         """Return those of the inputs whose values decide shapes, as NumPy arrays."""
@@ -179,7 +185,7 @@ class JaxProgram(Program):
     def updating(
         self,
         replaced: Sequence[tuple[int, int]],
-        write: Callable[[Sequence[Value]], None],
+        write: Callable[..., None],
         text: UpdatingText | None = None,
     ) -> Callable[..., Sequence[Value]]:
         """Return a function like the program whose results take over the memory of values that they replace.
@@ -267,7 +273,7 @@ class BegunProgram(JaxProgram):
     def updating(
         self,
         replaced: Sequence[tuple[int, int]],
-        write: Callable[[Sequence[Value]], None],
+        write: Callable[..., None],
         text: UpdatingText | None = None,
     ) -> Callable[..., Sequence[Value]]:
         """Return the program itself."""

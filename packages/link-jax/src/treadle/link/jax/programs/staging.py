@@ -69,7 +69,7 @@ def _step(lowered: Lowered | LoweringError, node: Apply, staging: Staging) -> St
         return Step(None, node, static, on_host=True)
     if isinstance(lowered, TakesAssumed):
         static |= {at for at in lowered.where_known if node.inputs[at] in staging.known}
-        return Step(lowered.run, node, static, takes_assumed=True, on_host=on_host)
+        return Step(lowered.run, node, static, takes_assumed=True, on_host=on_host, keeping=lowered.keeping)
     return Step(lowered, node, static, on_host=on_host)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import jax
 import jax.numpy as jnp
@@ -16,6 +16,7 @@ from treadle.graph import Apply, Constant, Variable, perform_early
 from treadle.link.jax.errors import BranchShapeError
 from treadle.link.jax.mapped_axes import is_mapped, varying, varying_axes
 from treadle.link.jax.open_lengths import as_traced, computed, is_open
+from treadle.link.jax.programs.keeping import Writes, writes_of
 from treadle.link.jax.table import Array, Assumed, Checked, Flag, Function
 from treadle.tensor import tensors
 
@@ -42,6 +43,8 @@ class Step:
     takes_assumed: bool = False
     # Whether the node is computed with NumPy while the graph is traced, because its value decides a shape.
     on_host: bool = False
+    # Like the function, but returns its first argument where a flag, given before all others, is set.
+    keeping: Function | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +86,21 @@ class StagedGraph:
         """
         return tuple(c for c in self.constants if c not in self.known and not _is_number(c))
 
-    def traceable(self, values: Mapping[Variable, np.ndarray], assumptions: Assumptions) -> Callable[..., Outcome]:
+    def traceable(
+        self,
+        values: Mapping[Variable, np.ndarray],
+        assumptions: Assumptions,
+        replaced: Sequence[tuple[int, int]] = (),
+        kept: list[int] | None = None,
+    ) -> Callable[..., Outcome]:
         """Return the function to compile, of all inputs and the `arguments`.
 
         The code is compiled for `values`, those of the inputs taken by value. `assumptions` is filled with the
-        nodes whose shapes they decide, as the code assumes, and how many numbers of each.
+        nodes whose shapes they decide, as the code assumes, and how many numbers of each. Where outputs will be put in
+        the place of inputs, `replaced` has the positions of both; `kept` is filled with those of the outputs that are
+        what the inputs were where a check fails.
         """
+        writes = writes_of(self.inputs, self.outputs, self.steps, replaced) if replaced else None
         fixed: dict[Variable, Array] = {c: c.data for c in self.constants if c in self.known}
         fixed.update(values)
         numbers = [c for c in self.constants if c not in self.known and _is_number(c)]
@@ -102,7 +114,12 @@ class StagedGraph:
                 (v, x) for v, x in zip(free, args, strict=True) if v in values and not is_open(values[v])
             )
             with span("code generation"):
-                trace.run(self.steps)
+                if writes is None:
+                    trace.run(self.steps)
+                else:
+                    all_kept = trace.run_keeping(writes)
+                    if kept is not None:
+                        kept[:] = writes.outputs if all_kept else ()
             assumptions[:] = [(a.node, a.deciding, a.assumed.size) for a in trace.assumptions]
             outputs = tuple(_own(trace.present(v), args) for v in self.outputs)
             return outputs, trace.failed(), trace.in_rows()
@@ -186,6 +203,22 @@ class Trace:
                 self._known(step)
             else:
                 self.values.update(zip(step.node.outputs, self._traced(step), strict=True))
+
+    def run_keeping(self, writes: Writes) -> bool:
+        """Trace steps, writing nothing where a check fails; return whether all checks are made before the writes."""
+        self.run((*writes.before, *writes.writes))
+        failed = self.failed()
+        if failed is not None:
+            # Once more: what was written without looking at the flag is used nowhere, and not compiled.
+            for step in writes.writes:
+                assert step.keeping is not None
+                arguments = [self._argument(step, at, v) for at, v in enumerate(step.node.inputs)]
+                result = step.keeping(failed, *arguments)
+                value = result.value if isinstance(result, Checked) else result
+                self.values[step.node.outputs[0]] = cast("Array", value)
+        checks = len(self.failures)
+        self.run(writes.after)
+        return len(self.failures) == checks
 
     def _known(self, step: Step) -> None:
         """Compute a node that decides a shape: with NumPy, and for the call at hand."""

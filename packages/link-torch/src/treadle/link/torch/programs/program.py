@@ -259,7 +259,7 @@ class TorchProgram(Program):
     def updating(
         self,
         replaced: Sequence[tuple[int, int]],
-        write: Callable[[Sequence[Value]], None],
+        write: Callable[..., None],
         text: UpdatingText | None = None,
     ) -> Callable[..., Sequence[Value]]:
         """Return a function like the program that writes new values into old ones, where nobody holds these."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import field
+from functools import partial
 from typing import Any, TypeAlias
 
 import jax
@@ -86,8 +87,8 @@ class Window:
         picked = lax.slice(block, [0] * block.ndim, block.shape, self.steps)
         return lax.squeeze(lax.rev(picked, self.reversed), self.dropped)
 
-    def write(self, x: jax.Array, values: jax.Array, replace: bool) -> jax.Array:
-        """Return the array with the part replaced by values, or with values added to it."""
+    def write(self, x: jax.Array, values: jax.Array, replace: bool, unless: jax.Array | None = None) -> jax.Array:
+        """Return the array with the part replaced by values, or with values added to it; not where a flag is set."""
         y = jnp.broadcast_to(values, self.shape)
         if not math.prod(self.counts):
             return x
@@ -100,6 +101,8 @@ class Window:
             y = jnp.where(hit, y if replace else add(block, y), block)
         elif not replace:
             y = add(self._block(x), y)
+        if unless is not None:
+            y = jnp.where(unless, self._block(x), y)
         return lax.dynamic_update_slice(x, y, self._origin())
 
     def checked(self, value: jax.Array) -> jax.Array | Checked[jax.Array]:
@@ -272,14 +275,19 @@ def subtensor(op: Subtensor | AdvancedSubtensor, node: TensorNode) -> TakesAssum
 def inc_subtensor(op: IncSubtensor | AdvancedIncSubtensor, node: TensorNode) -> TakesAssumed:
     """Lower to a slice updated in a new array, or a scatter into it; to bool is added by "or"."""
 
-    def run(x: jax.Array, y: jax.Array, *parts: Given) -> jax.Array | Checked[jax.Array]:
+    def write(unless: jax.Array | None, x: jax.Array, y: jax.Array, *parts: Given) -> jax.Array | Checked[jax.Array]:
         if has_open(x.shape) or any(map(is_open, parts)):
             return _written(x, _plain_index(op.entries, parts), y, op.set)
         window = _window(op.entries, x.shape, parts)
         index = _gather(window, op.entries, parts)
         if index is None:
-            return window.checked(window.write(x, y, op.set))
+            return window.checked(window.write(x, y, op.set, unless))
+        if unless is not None:
+            # Nothing is written at positions beyond the end.
+            index = tuple(
+                at if isinstance(at, slice) else jnp.where(unless, n, at) for at, n in zip(index, x.shape, strict=True)
+            )
         part = _written(window.read(x), index, y, op.set)
         return window.checked(part if window.is_whole else window.write(x, part, replace=True))
 
-    return TakesAssumed(run)
+    return TakesAssumed(partial(write, None), keeping=write)
