@@ -150,7 +150,7 @@ RECORDS = frozenset(
         "At",
         "LoopParts",
         "enter_array_rules",
-        "expand_generators",
+        "expand_with_loops",
         "shape_values",
         "Composite",
         "ExternalOp",
