@@ -202,7 +202,7 @@ class _Printer:
         if x.function in _OF_EIGHTS or x.kind in NUMBERS:
             return self._of_eights(x)
         if x.function == "power" and x.kind in REAL:
-            return f"{value_code(x.kind)}(libmc_pow({', '.join(f'c16({self.text(a)})' for a in x.arguments)}))"
+            return f"libmc_pow_{value_code(x.kind)}({', '.join(map(self.text, x.arguments))})"
         arguments = ", ".join(map(self.text, x.arguments))
         if x.function == "bits" and x.arguments[0].kind == "float32":
             return f"i8(bits_f4_i4({arguments}))"

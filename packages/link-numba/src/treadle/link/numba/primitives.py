@@ -314,15 +314,17 @@ def _parts(builder: ir.IRBuilder, value: ir.Value) -> tuple[ir.Value, ir.Value]:
     return builder.extract_value(value, 0), builder.extract_value(value, 1)
 
 
-def _libm_complex(name: str) -> Intrinsic:
+def _libm_complex(name: str, code: str) -> Intrinsic:
     """A function of libm on complex numbers, which are passed as pairs of doubles."""
-    symbol, kind, count = f"c{name}", types.complex128, 2 if name == "pow" else 1
+    symbol, kind, wide, count = f"c{name}", TYPES[code], types.complex128, 2 if name == "pow" else 1
 
     def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
         real = ir.DoubleType()
         declared = ir.FunctionType(ir.LiteralStructType([real, real]), [real] * (2 * count))
         function = cgutils.get_or_insert_function(builder.module, declared, symbol)
-        return builder.call(function, [builder.extract_value(x, at) for x in args for at in (0, 1)])
+        passed = [context.cast(builder, x, kind, wide) for x in args]
+        returned = builder.call(function, [builder.extract_value(x, at) for x in passed for at in (0, 1)])
+        return context.cast(builder, returned, wide, kind)
 
     return _primitive(write, kind, *[kind] * count)
 

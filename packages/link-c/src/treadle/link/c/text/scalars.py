@@ -13,12 +13,21 @@ from treadle.tensor import SCALAR_KERNELS, ScalarTable, Step
 # Kernels stand for calls of their functions.
 SCALARS: ScalarTable[str | Kernel] = ScalarTable("c", "treadle.link.c.lower.elementwise.scalar", beside=SCALAR_KERNELS)
 
-_LIBM = re.compile(r"\blibm_(\w+)_\{t\}")
+# What texts that Numba has alike say, and C's words for it.
+_ALIKE = (
+    (re.compile(r"\blibm_(\w+)_\{t\}"), r"\1{s}"),
+    (re.compile(r"\blibmc_(\w+)_\{t\}"), r"__builtin_c\1{s}"),
+    (re.compile(r"\bint_(\w+_\{t\})"), r"tr_\1"),
+    (re.compile(r"\b(ceil|copysign|fabs|floor|rint|sqrt|trunc)\("), r"\1{s}("),
+    (re.compile(r"\bpick\(([^,]+), ([^,]+), ([^,)]+)\)"), r"\1 ? \2 : \3"),
+)
 
 
 def in_c(text: str) -> str:
     """Return a text of the table with C's names of functions that texts which Numba has alike name for both."""
-    return _LIBM.sub(r"\1{s}", text)
+    for pattern, ours in _ALIKE:
+        text = pattern.sub(ours, text)
+    return text
 
 
 def step_text(step: Step, kind: str) -> str:

@@ -129,43 +129,43 @@ def u8_of_{t}(x):  # {t}
 """
 
 _SIGNED_INTEGERS = """
-def floor_div_{t}(a, b):  # {t} {t}
+def int_floor_div_{t}(a, b):  # {t} {t}
     if b == 0:
         return {t}(0)
     if b == -1:
         return {t}(-a)
     return {t}(a // b)
 
-def mod_{t}(a, b):  # {t} {t}
+def int_mod_{t}(a, b):  # {t} {t}
     if b == 0 or b == -1:
         return {t}(0)
     return {t}(a % b)
 
-def right_shift_{t}(a, b):  # {t} {t}
+def int_right_shift_{t}(a, b):  # {t} {t}
     if b < 0 or b >= {bits}:
         return {t}(-1) if a < 0 else {t}(0)
     return {t}(a >> b)
 """
 
 _UNSIGNED_INTEGERS = """
-def floor_div_{t}(a, b):  # {t} {t}
+def int_floor_div_{t}(a, b):  # {t} {t}
     if b == 0:
         return {t}(0)
     return {t}(a // b)
 
-def mod_{t}(a, b):  # {t} {t}
+def int_mod_{t}(a, b):  # {t} {t}
     if b == 0:
         return {t}(0)
     return {t}(a % b)
 
-def right_shift_{t}(a, b):  # {t} {t}
+def int_right_shift_{t}(a, b):  # {t} {t}
     if b >= {bits}:
         return {t}(0)
     return {t}(a >> b)
 """
 
 _INTEGERS = """
-def gcd_{t}(a, b):  # {t} {t}
+def int_gcd_{t}(a, b):  # {t} {t}
     # Of absolute values: the least integer stays what it is, and is taken for its absolute value in the end.
     x = u8({unsigned}({t}(abs(a))))
     y = u8({unsigned}({t}(abs(b))))
@@ -175,12 +175,12 @@ def gcd_{t}(a, b):  # {t} {t}
         y = rest
     return {t}(x)
 
-def left_shift_{t}(a, b):  # {t} {t}
+def int_left_shift_{t}(a, b):  # {t} {t}
     if b < 0 or b >= {bits}:
         return {t}(0)
     return {t}(a << b)
 
-def pow_{t}(a, b):  # {t} {t}
+def int_pow_{t}(a, b):  # {t} {t}
     power = {t}(1)
     factor = a
     n = b

@@ -128,9 +128,6 @@ static inline float tr_f32_round_f16(float f) {
 #endif
 }
 """,
-    "tr_f64_round_f16": """\
-static inline float tr_f64_round_f16(double d) { return tr_f32_round_f16(tr_f64_to_odd(d)); }
-""",
 }
 
 # By hand, though there are kernels: loading the language for them takes as long as such a program's first call.
@@ -196,8 +193,8 @@ static inline $Type tr_mod_$short($Type a, $Type b) {
   return ($Type)(r != 0 && (r < 0) != (b < 0) ? r + b : r);
 }
 """,
-    "shr": """\
-static inline $Type tr_shr_$short($Type a, $Type b) {
+    "right_shift": """\
+static inline $Type tr_right_shift_$short($Type a, $Type b) {
   return ($Unsigned)b < $bits ? ($Type)(a >> b) : ($Type)(a < 0 ? -1 : 0);
 }
 """,
@@ -210,8 +207,8 @@ static inline $Type tr_floor_div_$short($Type a, $Type b) { return b == 0 ? 0 : 
     "mod": """\
 static inline $Type tr_mod_$short($Type a, $Type b) { return b == 0 ? 0 : a % b; }
 """,
-    "shr": """\
-static inline $Type tr_shr_$short($Type a, $Type b) { return b < $bits ? ($Type)(a >> b) : 0; }
+    "right_shift": """\
+static inline $Type tr_right_shift_$short($Type a, $Type b) { return b < $bits ? ($Type)(a >> b) : 0; }
 """,
 }
 
@@ -235,8 +232,10 @@ static inline $Type tr_gcd_$short($Type a, $Type b) {
   return ($Type)x;
 }
 """,
-    "shl": """\
-static inline $Type tr_shl_$short($Type a, $Type b) { return ($Unsigned)b < $bits ? ($Type)((uint64_t)a << b) : 0; }
+    "left_shift": """\
+static inline $Type tr_left_shift_$short($Type a, $Type b) {
+  return ($Unsigned)b < $bits ? ($Type)((uint64_t)a << b) : 0;
+}
 """,
 }
 
