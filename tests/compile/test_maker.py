@@ -23,6 +23,7 @@ from treadle.compile import (
     rebuild_collect_shared,
     shared,
 )
+from treadle.compile.functions import replacements, specification
 from treadle.config import config
 from treadle.graph import FunctionGraph, PreserveVariableAttributes, Supervisor, clone_replace
 from treadle.link.vm import Program
@@ -195,3 +196,16 @@ def test_long_graphs_pass_through_every_step() -> None:
     assert f.copy()(1.0) == f.copy(swap={state: shared(1.0)})(1.0) == twin(1.0)
     assert f(1.0, output_subset=[0]) == [twin(1.0)]
     assert clone_replace(y, {x: y}) is not y
+
+
+def test_order_of_updates_is_looked_for_only_where_there_are_several(monkeypatch: pytest.MonkeyPatch) -> None:
+    searches = []
+    shared_in = replacements.shared_in
+    for module in (replacements, specification):
+        monkeypatch.setattr(module, "shared_in", lambda *args: searches.append(args) or shared_in(*args))
+    x, state = tt.dscalar("x"), shared(1.0)
+    specification.specify([x], x * state)
+    assert len(searches) == 2
+    first, second = shared(0.0), shared(0.0)
+    updates = specification.specify([x], second * first * x, updates={first: x, second: x + 1}).updates
+    assert [update[0] for update in updates] == [second.container, first.container]

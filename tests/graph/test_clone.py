@@ -1,5 +1,8 @@
 """Copies of graphs, graphs with parts exchanged, and structural equality."""
 
+import sys
+from types import SimpleNamespace
+
 import pytest
 
 from tests.graph.arithmetic import NUMBER, Number, add, chain, inverse, mul, number
@@ -17,6 +20,7 @@ from treadle.graph import (
     graph_key,
     graph_replace,
 )
+from treadle.graph.diagnostics import provenance
 
 
 def same(x: Variable, y: Variable) -> bool:
@@ -234,3 +238,18 @@ def test_long_and_wide_graphs_are_copied_and_replaced_without_recursion(length: 
         (new_x,), (new,) = clone([x], [out])
         assert equal_computations([new], [out], [new_x], [x])
         assert graph_key([new_x], [new]) == graph_key([x], [out])
+
+
+def test_copied_nodes_take_their_lines_without_a_look_at_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = number("x")
+    out = chain(x, 20)
+    looked_at = []
+    frames = SimpleNamespace(_getframe=lambda depth: looked_at.append(depth) or sys._getframe(depth + 1))
+    monkeypatch.setattr(provenance, "sys", frames)
+    _, (copied,) = clone([x], [out])
+    assert looked_at == []
+    assert copied.owner is not None
+    assert out.owner is not None
+    assert copied.owner.user_line is out.owner.user_line
+    inverse(x)
+    assert looked_at == [2]

@@ -363,8 +363,9 @@ def specify(
         changes, [o.variable for o in out_specs], variables, replaced, no_default_updates
     )
     # Updates stand in the order in which outputs reach what they change, however they were given.
-    reached = {v: n for n, v in enumerate(shared_in([o.variable for o in out_specs], variables, replaced))}
-    all_updates = dict(sorted(all_updates.items(), key=lambda update: reached.get(update[0], len(reached))))
+    if len(all_updates) > 1:
+        reached = {v: n for n, v in enumerate(shared_in([o.variable for o in out_specs], variables, replaced))}
+        all_updates = dict(sorted(all_updates.items(), key=lambda update: reached.get(update[0], len(reached))))
     input_updates = [(i.container, i.update) for i in ins if i.update is not None and i.container is not None]
     cells = [*((s.container, new) for s, new in all_updates.items()), *input_updates]
     if len({cell for cell, _ in cells}) < len(cells):

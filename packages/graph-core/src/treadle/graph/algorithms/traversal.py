@@ -95,12 +95,20 @@ def reading_order(graphs: Iterable[Variable], blockers: Collection[Variable] | N
     >>> list(reading_order([tt.exp(x) + y]))
     [Add.out, Exp.out, x, y]
     """
-    stop = _stops(blockers)
+    return _in_reading_order(listed("graph", graphs), _stops(blockers))
 
-    def expand(var: Variable) -> Iterable[Variable]:
-        return () if var.owner is None or var in stop else reversed(var.owner.inputs)
 
-    return walk(reversed(listed("graph", graphs)), expand, bfs=False)
+def _in_reading_order(graphs: Sequence[Variable], stop: Collection[Variable]) -> Iterator[Variable]:
+    pending = list(reversed(graphs))
+    seen: set[Variable] = set()
+    while pending:
+        var = pending.pop()
+        if var in seen:
+            continue
+        seen.add(var)
+        if var.owner is not None and var not in stop:
+            pending.extend([x for x in reversed(var.owner.inputs) if x not in seen])
+        yield var
 
 
 def _stops(blockers: Collection[Variable] | None) -> set[Variable]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn
 
 from treadle.config import config, text_of
 from treadle.graph.diagnostics.failure import note_op
-from treadle.graph.diagnostics.provenance import UserLine, user_line
+from treadle.graph.diagnostics.provenance import ORIGIN, UserLine, user_line
 from treadle.graph.errors import GraphTypeError, GraphValueError
 from treadle.graph.ir.variable import Constant, ScratchPad, Variable
 
@@ -179,7 +179,12 @@ class Apply(Generic[V_co]):
         return self._rebuilt(self.inputs, [out.clone() for out in self.outputs])
 
     def _rebuilt(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> Apply:
-        new = Apply(self.op, inputs, outputs)
+        outer = ORIGIN.line
+        ORIGIN.line = self.user_line or outer
+        try:
+            new = Apply(self.op, inputs, outputs)
+        finally:
+            ORIGIN.line = outer
         new.user_line = self.user_line
         if self._tag is not None:
             new.tag = self._tag.copy()
