@@ -44,3 +44,12 @@ def test_gradient_by_a_scalar_takes_no_change_of_lengths_and_dimensions() -> Non
     assert {"dimshuffle_of_dimshuffle", "exact_constant_folding"}.isdisjoint(fired[fired.index("second_to_alloc") :])
     assert fired.count("sum_to_known_shape") <= 1
     assert len(fired) <= 12
+
+
+def test_graphs_share_the_ops_of_lengths_dimensions_and_sums() -> None:
+    x, y, a = tt.dmatrix("x"), tt.dmatrix("y"), tt.dscalar("a")
+    assert x.dimshuffle(1, 0).owner.op is y.dimshuffle(1, 0).owner.op
+    assert x.dimshuffle(1, 0).owner.op is not x.dimshuffle(1, "x", 0).owner.op
+    assert tt.shape_i(x, 1).owner.op is tt.shape_i(y, -1).owner.op
+    slopes = [tt.grad((a * z).sum(), a) for z in (x, y)]
+    assert slopes[0].owner.op is slopes[1].owner.op

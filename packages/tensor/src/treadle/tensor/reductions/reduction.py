@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -84,9 +85,15 @@ def summed_along(x: TensorVariable, axes: Sequence[int], dropped: int = 0) -> Te
     """Return a sum in the tensor's own dtype over axes, which are kept with length 1 but for the first `dropped`."""
     if not axes:
         return x
-    total = Reduction("sum", tuple(axes), x.dtype, "float32" if x.dtype == "float16" else x.dtype)(x)
+    total = _sum_of(tuple(axes), x.type.dtype)(x)
     kept = iter(range(x.ndim - len(axes)))
     return dimshuffle(total, *(NEW if d in axes else next(kept) for d in range(dropped, x.ndim)))
+
+
+@lru_cache(maxsize=256)
+def _sum_of(axes: tuple[int, ...], dtype: str) -> Reduction:
+    """Return the sum in a dtype, as an op that graphs have again and again."""
+    return Reduction("sum", axes, dtype, "float32" if dtype == "float16" else dtype)
 
 
 def _without(x: TensorType, axes: Sequence[int]) -> tuple[int | None, ...]:

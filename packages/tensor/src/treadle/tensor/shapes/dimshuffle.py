@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
@@ -260,8 +261,14 @@ def dimshuffle(x: TensorLike, *order: int | str | Sequence[int | str]) -> Tensor
     full = tuple(NEW if isinstance(d, str) else next(numbers) for d in entries)
     if full == tuple(range(var.ndim)):
         return var
-    result: TensorVariable = DimShuffle(full, var.ndim)(var)
+    result: TensorVariable = _shuffle(full, var.ndim)(var)
     return result
+
+
+@lru_cache(maxsize=256)
+def _shuffle(order: tuple[int | str, ...], ndim: int) -> DimShuffle:
+    """Return an op that graphs have again and again: one object need be checked, hashed and numbered once."""
+    return DimShuffle(order, ndim)
 
 
 def as_dimension(vector: TensorVariable, at: int, ndim: int) -> TensorVariable:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 
 import numpy as np
@@ -127,8 +128,14 @@ def shape_i(x: TensorLike, axis: int) -> TensorVariable:
     at = normalize_axis("shape_i", axis, var.ndim)
     if isinstance(var, Constant):
         return constant(var.data.shape[at], dtype=LENGTH)
-    result: TensorVariable = ShapeI(at)(var)
+    result: TensorVariable = _length(at)(var)
     return result
+
+
+@lru_cache(maxsize=256)
+def _length(axis: int) -> ShapeI:
+    """Return an op that graphs have again and again: one object need be checked, hashed and numbered once."""
+    return ShapeI(axis)
 
 
 _MEMO: ContextVar[dict[TensorVariable, list[TensorVariable]] | None] = ContextVar("treadle.lengths", default=None)
@@ -157,7 +164,7 @@ def lengths(x: TensorLike) -> list[TensorVariable]:
         if isinstance(var, Constant):
             scalars = [constant(n, dtype=LENGTH) for n in var.data.shape]
         else:
-            scalars = [ShapeI(d)(var) for d in range(var.type.ndim)]
+            scalars = [_length(d)(var) for d in range(var.type.ndim)]
         if memo is not None:
             memo[var] = scalars
     return list(scalars)
