@@ -19,6 +19,7 @@ import treadle.tensor as tt
 from treadle.compile import In, function, shared
 from treadle.config import config
 from treadle.graph import FunctionGraph, NodeError
+from treadle.link.c.conventions.convention import SHORT, Lock
 from treadle.link.c.linker import CLinker
 from treadle.link.c.support import libraries
 from treadle.link.c.support.libraries import SUPPORT, SupportLibraries
@@ -87,6 +88,26 @@ def test_caller_leaves_other_arguments_to_the_fallback(args: tuple[Any, ...]) ->
     positional, named = fallback.calls[0]
     assert all(a is b for a, b in zip(positional, args, strict=True))
     assert named == {}
+
+
+def test_quick_calls_hold_the_interpreters_lock_only_where_programs_cannot_take_long(link: Callable[..., Any]) -> None:
+    n, x, y, m = tt.lscalar("n"), tt.dscalar("x"), tt.dvector("y"), tt.dmatrix("m")
+    loop = tt.scan(lambda total: total + 1, outputs_info=[x], n_steps=n, return_updates=False)
+    programs: dict[Lock, list[tuple[list[Any], Any]]] = {
+        Lock.HOLD: [([x], x + 1)],
+        Lock.RELEASE_IF_LONG: [([y], tt.exp(y) + np.ones(SHORT)), ([y], (y * 2).sum()), ([x, y], x + y)],
+        Lock.RELEASE: [([n], tt.arange(n)), ([y], y + np.ones(SHORT + 1)), ([m], m + 1), ([x, n], loop)],
+    }
+    for lock, graphs in programs.items():
+        assert [link(inputs, [out]).recipe.lock for inputs, out in graphs] == [lock] * len(graphs)
+
+
+@pytest.mark.usefixtures("extension")
+@pytest.mark.parametrize("size", [0, 1, SHORT, SHORT + 1])
+def test_calls_that_hold_the_interpreters_lock_give_what_others_do(size: int) -> None:
+    y = tt.dvector("y")
+    data = np.arange(float(size))
+    np.testing.assert_array_equal(_caller([y], [y + 1], single=True)(data), data + 1)
 
 
 @pytest.mark.usefixtures("extension")

@@ -13,7 +13,7 @@ from treadle.config import dataclass, new_lock, span
 from treadle.kernels import sorts_table
 from treadle.link.c.blas import blas_pointers
 from treadle.link.c.conventions.abi import BRIDGE
-from treadle.link.c.conventions.convention import FIXED, MOST_ARGUMENTS
+from treadle.link.c.conventions.convention import FIXED, MOST_ARGUMENTS, Lock
 from treadle.link.c.errors import BackendUnavailableError, CompileError, LibraryGoneError
 from treadle.link.c.program import Binary, CProgram
 from treadle.link.c.support.pool import POOL
@@ -52,8 +52,8 @@ class Recipe:
     # Whether the graph may overwrite an argument, so that a call must not run it a second time.
     overwrites: bool
     errors: Mapping[tuple[int, int], tuple[type[Exception], str]]
-    # Whether a value of the graph is more than a single number.
-    has_arrays: bool
+    # What a quick call does with the interpreter's lock.
+    lock: Lock
     # The functions whose addresses its initialisation needs; None if it has no initialisation.
     pointers: tuple[CPointer, ...] | None
     # The user's header files that its text includes, with digests of their contents.

@@ -162,14 +162,14 @@ class CProgram(Program):
         if self.recipe.overwrites:
             return  # the fallback would compute again with what is overwritten
         results = [*zip(self._kinds, self._shapes, strict=True)]
-        release = self.recipe.has_arrays
+        lock = int(self.recipe.lock)
         binary, inputs = self._binary, len(self._graph.inputs)
 
         def make(extension: ModuleType) -> None:
             take(
                 extension.caller(
                     binary.entry, binary.fixed, POOL.cell, inputs, self.recipe.info_length, results, fallback, single,
-                    release, binary.keep,
+                    lock, binary.keep,
                 )
             )  # fmt: skip
 

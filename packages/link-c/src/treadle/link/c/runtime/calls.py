@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from treadle.link.c.conventions.convention import FIXED, MANY, MANY_STEPS
 
-# Descriptions of arrays that need more than this many bytes are allocated, not put on the stack.
-MOST_ON_STACK = 1 << 16
+# Descriptions of arrays that need more than this many bytes are allocated, not put on the stack: a place of a length
+# that is known takes less time than one of as many as there are.
+MOST_ON_STACK = 1 << 13
 
 CALLS = {
     "tr_open": """\
 static inline uintptr_t tr_open(tr_var *v, const tr_object *x, int nd) {
+  const int64_t *dims = x->dims, *strides = x->strides;
   uintptr_t bits = (uintptr_t)x->data;
   v->p = x->data;
   v->fixed = !(x->flags & TR_WRITEABLE);
   for (int d = 0; d < nd; d++) {
-    v->n[d] = x->dims[d];
-    v->s[d] = x->dims[d] == 1 ? 0 : x->strides[d];
-    bits |= (uintptr_t)v->s[d];
+    const int64_t n = dims[d], s = n == 1 ? 0 : strides[d];
+    v->n[d] = n;
+    v->s[d] = s;
+    bits |= (uintptr_t)s;
   }
   return bits;
 }
@@ -53,27 +56,29 @@ static int tr_leave(tr_var *v, int nd, int64_t *info) {
     "tr_perform": f"""\
 static int64_t tr_perform(const tr_program *g, tr_arena *arena, const uintptr_t *F, const uintptr_t *a,
                           int64_t *info) {{
-  const int large = g->count * (int64_t)sizeof(tr_var) > {MOST_ON_STACK};
-  const int64_t count = g->count, inputs = g->inputs;
-  const uintptr_t *constants = F + {len(FIXED)}, *kinds = constants + g->constants;
-  tr_var local[large ? 1 : count + 1], *v = large ? malloc((size_t)count * sizeof *v) : local;
-  const tr_given *x = g->given;
+  char few[{MOST_ON_STACK}] __attribute__((aligned(16)));
+  tr_var *v = (tr_var *)few;
+  const int64_t count = g->count, outputs = g->outputs;
+  const int large = count * (int64_t)sizeof(tr_var) > {MOST_ON_STACK};
+  const uintptr_t *constants = F + {len(FIXED)}, *kinds = constants + g->constants, type = F[0];
+  const tr_given *x = g->given, *inputs = x + g->inputs, *end = inputs + g->constants;
+  const tr_result_place *results = g->results;
   int64_t r = TR_CHECK;
-  if (!v) return TR_MEMORY;
+  if (large && !(v = malloc((size_t)count * sizeof *v))) return TR_MEMORY;
   for (int64_t i = 0; i < count; i++) {{ v[i].own = v[i].dst = 0; v[i].fixed = 0; v[i].arena = arena; }}
-  for (int64_t k = 0; k < inputs; k++, x++)
-    if (tr_enter(v + x->at, (const tr_object *)a[k], F[0], kinds[k], x)) goto done;
-  for (int64_t k = 0; k < g->constants; k++, x++) tr_open(v + x->at, (const tr_object *)constants[k], x->nd);
-  for (int64_t k = 0; k < g->outputs; k++) tr_expect(v + g->results[k].at, a[inputs + k]);
+  for (; x < inputs; x++)
+    if (tr_enter(v + x->at, (const tr_object *)*a++, type, *kinds++, x)) goto done;
+  for (; x < end; x++) tr_open(v + x->at, (const tr_object *)*constants++, x->nd);
+  for (int64_t k = 0; k < outputs; k++) tr_expect(v + results[k].at, a[k]);
   r = g->run(v, F);
   if (!r)
-    for (int64_t k = 0; k < g->outputs; k++)
-      r |= tr_leave(v + g->results[k].at, g->results[k].nd, info ? info + k * (1 + TR_ND) : 0);
+    for (int64_t k = 0; k < outputs; k++)
+      r |= tr_leave(v + results[k].at, results[k].nd, info ? info + k * (1 + TR_ND) : 0);
   if (r > TR_CHECK && arena->steps > {MANY_STEPS}) r |= INT64_C(1) << {MANY};
 done:
-  for (int64_t i = 0; i < count; i++) tr_free(v + i);
+  if (arena->made | arena->reused) for (int64_t i = 0; i < count; i++) tr_free(v + i);
   if (info) {{
-    info += g->outputs * (1 + TR_ND);
+    info += outputs * (1 + TR_ND);
     info[0] = arena->made; info[1] = arena->reused; info[2] = arena->overwritten; info[3] = arena->peak;
   }}
   if (large) free(v);

@@ -5,6 +5,8 @@ It is the one text that includes Python's and NumPy's headers; nothing waits for
 
 from __future__ import annotations
 
+from treadle.link.c.conventions.convention import SHORT
+
 CALLS = r"""
 #define PY_SSIZE_T_CLEAN
 #define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
@@ -19,6 +21,7 @@ CALLS = r"""
 #endif
 #define LARGE 65536
 #define FEW 24
+#define SHORT @SHORT@
 
 typedef int64_t (*run_function)(const uintptr_t *, const uintptr_t *, int64_t *);
 typedef void (*give_function)(void *);
@@ -44,7 +47,7 @@ typedef struct {
   const uintptr_t *fixed, *pool;
   Py_ssize_t nin, nout, told;
   PyObject *fallback, *keep;
-  int single, release;
+  int single, lock;
   Result *results;
 } Caller;
 
@@ -113,6 +116,14 @@ static PyObject *listed(Caller *c, uintptr_t *a) {
   return list;
 }
 
+/* Whether an argument is a vector of so many elements that the program may take long. */
+static int is_long(const Caller *c, PyObject *const *args) {
+  for (Py_ssize_t i = 0; i < c->nin; i++)
+    if (PyArray_CheckExact(args[i]) && PyArray_NDIM((PyArrayObject *)args[i]) == 1 &&
+        PyArray_DIM((PyArrayObject *)args[i], 0) > SHORT) return 1;
+  return 0;
+}
+
 static PyObject *call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names) {
   Caller *c = (Caller *)self;
   uintptr_t few[FEW], *a = few;
@@ -127,11 +138,11 @@ static PyObject *call(PyObject *self, PyObject *const *args, size_t nargsf, PyOb
     if (a != few) PyMem_Free(a);
     return PyErr_NoMemory();
   }
-  memset(info, 0, words * sizeof *info);
-  memset(a, 0, count * sizeof *a);
+  for (Py_ssize_t k = 0; k < c->nout; k++) info[k * c->told] = 0;
   for (Py_ssize_t i = 0; i < c->nin; i++) a[i] = (uintptr_t)args[i];
+  for (Py_ssize_t k = c->nin; k < (Py_ssize_t)count; k++) a[k] = 0;
   if (make_results(c, a) == 0) {
-    if (c->release) {
+    if (c->lock == 1 || (c->lock == 2 && is_long(c, args))) {
       Py_BEGIN_ALLOW_THREADS
       status = c->run(c->fixed, a, info);
       Py_END_ALLOW_THREADS
@@ -174,16 +185,16 @@ static PyTypeObject CallerType = {
   .tp_traverse = caller_traverse, .tp_clear = caller_clear,
 };
 
-/* caller(run, fixed, pool, nin, told, results, fallback, single, release, keep); results: (dtype, shape) each. */
+/* caller(run, fixed, pool, nin, told, results, fallback, single, lock, keep); results: (dtype, shape) each. */
 static PyObject *make_caller(PyObject *module, PyObject *args) {
   unsigned long long run, fixed, pool;
   Py_ssize_t nin, told;
   PyObject *results, *fallback, *keep;
-  int single, release;
+  int single, lock;
   Caller *c;
   (void)module;
-  if (!PyArg_ParseTuple(args, "KKKnnO!OppO", &run, &fixed, &pool, &nin, &told, &PyList_Type, &results, &fallback,
-                        &single, &release, &keep)) return NULL;
+  if (!PyArg_ParseTuple(args, "KKKnnO!OpiO", &run, &fixed, &pool, &nin, &told, &PyList_Type, &results, &fallback,
+                        &single, &lock, &keep)) return NULL;
   c = PyObject_GC_New(Caller, &CallerType);
   if (!c) return NULL;
   c->vectorcall = call;
@@ -194,7 +205,7 @@ static PyObject *make_caller(PyObject *module, PyObject *args) {
   c->nout = PyList_GET_SIZE(results);
   c->told = told;
   c->single = single;
-  c->release = release;
+  c->lock = lock;
   c->fallback = Py_NewRef(fallback);
   c->keep = Py_NewRef(keep);
   c->results = PyMem_Calloc((size_t)c->nout + 1, sizeof *c->results);
@@ -226,4 +237,4 @@ PyMODINIT_FUNC PyInit__treadle_calls(void) {
   if (PyType_Ready(&BlockType) < 0 || PyType_Ready(&CallerType) < 0) return NULL;
   return PyModule_Create(&definition);
 }
-"""
+""".replace("@SHORT@", str(SHORT))
