@@ -11,13 +11,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
 from treadle.config import new_lock
 from treadle.link.jax.processes import HOME
-from treadle.link.jax.programs.executables import Executables, Form
+from treadle.link.jax.programs.executables import Executables, Form, copied
 from treadle.link.jax.programs.ownership import LEAST_TAKEN_OVER, owned
 from treadle.link.vm import OwnReferences
 
@@ -270,7 +269,7 @@ def _taking_over(
         return True
 
     scope: dict[str, Any] = {
-        "copied": jnp.array, "count": getrefcount, "fallback": fallback, "finish": finish, "form": form.call,
+        "copied": copied, "count": getrefcount, "fallback": fallback, "finish": finish, "form": form.call,
         "host": np.ndarray, "most": own_references,
     }  # fmt: skip
     donated = [names[i] for i in form.donated]

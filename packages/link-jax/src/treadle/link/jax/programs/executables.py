@@ -132,6 +132,12 @@ def _called(form: Form, *, checks: bool) -> Form:
     return replace(form, call=getattr(form.call, "_call", None) or form.call, checks=checks, is_new=False)
 
 
+def copied(x: Array) -> jax.Array:
+    """Return an array's copy on its device, or of a NumPy array on JAX's own; nothing is compiled for it."""
+    # Of NumPy's memory JAX makes an array without a copy, whatever it is told.
+    return jax.device_put(x.copy() if isinstance(x, np.ndarray) else x, may_alias=False)
+
+
 def _flat(function: Callable[..., Outcome]) -> Callable[..., tuple[jax.Array, ...]]:
     """Return a function whose results are one tuple."""
 
@@ -210,7 +216,7 @@ class Executables:
         form = self._by_shapes.get(shapes)
         if form is None:
             form = self._make(shapes, args)
-        given = [jnp.array(x) if i in form.donated else x for i, x in enumerate(args)] if form.donated else args
+        given = [copied(x) if i in form.donated else x for i, x in enumerate(args)] if form.donated else args
         try:
             results = form.call(*given, *self.arguments)
         except (TypeError, ValueError):
