@@ -117,9 +117,7 @@ def lower_reduction(op: Reduction, node: TensorNode, writer: GraphWriter) -> Non
         return
     inner = _working_dtype(op)
     result = cleared(writer, dims or ["1"], inner, op.kind)
-    own = iter(result.strides)
-    strides = ["0" if d in op.axes else next(own) for d in range(value.ndim)]
-    accumulate(writer, op.kind, value, result, strides, inner)
+    accumulate(writer, op.kind, value, result, strides_of_kept(result, op.axes, value.ndim), inner)
     bind_result(writer, out, result, inner)
 
 
@@ -171,8 +169,7 @@ def reduce_elements(
             results.append(
                 writer.allocate(shape, r.storage) if ends else cleared(writer, shape, r.storage.dtype, r.kind)
             )
-            own = iter(results[-1].strides)
-            strides = ["0" if d in axes else next(own) for d in range(ndim)]
+            strides = strides_of_kept(results[-1], axes, ndim)
             written.append(Array(r.name, r.storage, tuple(d in axes for d in range(ndim))))
             arguments += writer.passed(written[-1], results[-1].address, strides)
         arguments = [*dims, *arguments, *scalar_arguments]
@@ -204,33 +201,42 @@ def refuse_empty(writer: GraphWriter, reduced: Sequence[str], kept: Sequence[str
     writer.stop_if(f"{product(list(reduced))} == 0{results}", VALUE)
 
 
-def search(kind: str, kept: int, reduced: int, storage: Storage) -> Unit:
-    """Return the kernel that finds the position of the first extremum for each result."""
-    x_strides = [f"s{d}" for d in range(kept)] + [f"r{d}" for d in range(reduced)]
-    sign = ">" if kind == "argmax" else "<"
-    element = storage.loaded(f"x[x_q{''.join(f' + j{d} * r{d}' for d in range(reduced))}]")
-    better = f"value {sign} best"
-    if storage.kind == "f":
-        better = f"{better} or (value != value and best == best)"
-    inner = nest(
-        reduced,
-        [],
-        [f"value = {element}", f"if at == 0 or {better}:", "    best = value", "    found = at", "at = at + 1"],
-        index="j",
-        length="m",
-    )
-    start = "False" if storage.kind == "b" else f"{storage.code}(0)"
-    q = " + ".join(f"d{d} * s{d}" for d in range(kept)) or "0"
-    body = [f"x_q = {q}", f"best = {start}", "found = 0", "at = 0", *inner, "o[place] = found", "place = place + 1"]
-    lines = ["place = 0", *nest(kept, [], body), "return 0"]
-    params = [
-        *lengths(kept),
-        *((f"m{d}", "i8") for d in range(reduced)),
-        ("x", f"*{storage.memory}"),
-        *((s, "i8") for s in x_strides),
-        ("o", "*i8"),
-    ]
-    return make_kernel(kind, params, lines, LIBRARY.used_by("\n".join(lines)))
+def strides_of_kept(result: ArrayValue, axes: Sequence[int], ndim: int) -> list[str]:
+    """Return the strides of a result along the dimensions of what is reduced over some axes."""
+    own = iter(result.strides)
+    return ["0" if d in axes else next(own) for d in range(ndim)]
+
+
+def element_along(name: str, axes: Sequence[int]) -> str:
+    """Return an array's element in the loops over the reduced axes, for `over_kept`."""
+    return f"{name}[{name}_q{''.join(f' + j{d} * {name}_r{d}' for d in range(len(axes)))}]"
+
+
+def over_kept(
+    writer: GraphWriter,
+    stem: str,
+    axes: Sequence[int],
+    value: ArrayValue,
+    result: ArrayValue,
+    strides: Sequence[str],
+    body: Sequence[str],
+) -> None:
+    """Write a call of the kernel that runs statements for each position on the axes that are kept.
+
+    They read the elements ``x`` of a value and write those of a result ``o``, which lies along the value's dimensions
+    with `strides`; each begins at its ``_q``. Lengths of the reduced axes are ``m0`` and so on.
+    """
+    kept = [d for d in range(value.ndim) if d not in axes]
+    order, sizes = [*kept, *axes], (("s", len(kept)), ("r", len(axes)))
+    places = [f"{p}_q = " + (" + ".join(f"d{d} * {p}_s{d}" for d in range(len(kept))) or "0") for p in ("x", "o")]
+    lines = [*nest(len(kept), [], [*places, *body]), "return 0"]
+    params = [*lengths(len(kept)), *((f"m{d}", "i8") for d in range(len(axes)))]
+    arguments = [value.dims[d] for d in order]
+    for p, array, steps in (("x", value, value.strides), ("o", result, strides)):
+        memory = array.storage.memory
+        params += [(p, f"*{memory}"), *((f"{p}_{letter}{d}", "i8") for letter, n in sizes for d in range(n))]
+        arguments += [f"as_{memory}({array.address})", *(steps[d] for d in order)]
+    writer.call(make_kernel(stem, params, lines, LIBRARY.used_by("\n".join(lines))), arguments)
 
 
 @TABLE.register(ArgReduction)
@@ -241,19 +247,18 @@ def lower_arg_reduction(op: ArgReduction, node: TensorNode, writer: GraphWriter)
     if isinstance(value, ScalarValue):
         writer.bind_scalar(out, "0")
         return
-    kept = [d for d in range(value.ndim) if d not in op.axes]
-    dims = [value.dims[d] for d in kept]
+    storage = value.storage
+    dims = [n for d, n in enumerate(value.dims) if d not in op.axes]
     refuse_empty(writer, [value.dims[d] for d in op.axes], [])
     positions = writer.allocate(dims or ["1"], STORAGES["int64"])
-    unit = search(op.kind, len(kept), len(op.axes), value.storage)
-    order = [*kept, *op.axes]
-    writer.call(
-        unit,
-        [
-            *(value.dims[d] for d in order),
-            f"as_{value.storage.memory}({value.address})",
-            *(value.strides[d] for d in order),
-            f"as_i8({positions.address})",
-        ],
-    )
+    better = f"value {'>' if op.kind == 'argmax' else '<'} best"
+    if storage.kind == "f":
+        better = f"{better} or (value != value and best == best)"
+    step = [f"value = {storage.loaded(element_along('x', op.axes))}", f"if at == 0 or {better}:"]
+    step += ["    best = value", "    found = at", "at = at + 1"]
+    start = "False" if storage.kind == "b" else f"{storage.code}(0)"
+    inner = nest(len(op.axes), [], step, index="j", length="m")
+    body = [f"best = {start}", "found = 0", "at = 0", *inner, "o[o_q] = found"]
+    strides = strides_of_kept(positions, op.axes, value.ndim)
+    over_kept(writer, op.kind, op.axes, value, positions, strides, body)
     bind_result(writer, out, positions, "int64")
