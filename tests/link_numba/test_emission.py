@@ -18,7 +18,7 @@ from treadle.link.numba import NumbaLinker
 from treadle.link.numba.compiler import COMPILER, UnitCompiler
 from treadle.link.numba.routines import halves
 from treadle.link.numba.text.library import LIBRARY
-from treadle.link.numba.text.lifetimes import lasting_names
+from treadle.link.numba.text.parsing import lasting_names
 from treadle.link.numba.text.unit import Unit, make_kernel
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ CAPACITY = 4096
 # The modules that machine code depends on besides its text.
 _OWN = (
     "primitives.py", "routines/calls.py", "routines/eights.py", "routines/halves.py", "routines/lanes.py",
-    "routines/symbols.py", "routines/vector_math.py", "compiler.py", "text/emission.py", "text/lifetimes.py",
+    "routines/symbols.py", "routines/vector_math.py", "compiler.py", "text/emission.py",
     "text/parsing.py", "text/translation.py", "text/unit.py",
 )  # fmt: skip
 

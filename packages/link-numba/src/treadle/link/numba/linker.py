@@ -140,9 +140,7 @@ def _refused_type(kind: Type) -> str:
 def _install_routines(source: str) -> None:
     """Register with LLVM the functions of SciPy and NumPy that a text calls; LLVM resolves them when it loads code."""
     from treadle.link.numba.routines.externals import EXTERNALS
-    from treadle.link.numba.routines.lapack import ROUTINES
-    from treadle.link.numba.routines.numpy_sorts import SORTS
-    from treadle.link.numba.routines.special import SPECIAL
+    from treadle.link.numba.routines.symbols import ROUTINES, SORTS, SPECIAL
 
     for symbols in (EXTERNALS, SPECIAL, ROUTINES, SORTS):
         symbols.install(source)

@@ -23,9 +23,7 @@ from numba.np.arrayobj import populate_array
 from treadle.link.numba.buffers import ALIGNMENT
 from treadle.link.numba.routines import calls, eights, halves, lanes
 from treadle.link.numba.routines.externals import EXTERNALS, is_family
-from treadle.link.numba.routines.lapack import ROUTINES
-from treadle.link.numba.routines.numpy_sorts import SORTS
-from treadle.link.numba.routines.special import SPECIAL
+from treadle.link.numba.routines.symbols import ROUTINES, SORTS, SPECIAL
 from treadle.link.numba.routines.vector_math import vector_forms
 
 # A function that writes a call: it takes context, builder, signature and argument values, and returns the result.
@@ -218,7 +216,7 @@ def _libm(name: str, code: str) -> Intrinsic:
 
 
 def _special(name: str, code: str) -> Intrinsic:
-    """A compiled function of SciPy, by its symbol: see `treadle.link.numba.routines.special`."""
+    """A compiled function of SciPy, by its symbol: see `treadle.link.numba.routines.symbols`."""
     symbol, (used, nin) = SPECIAL.find(name, code)
     kind, computed = TYPES[code], TYPES[used]
 
@@ -346,7 +344,7 @@ def _declare_vector_form(module: ir.Module, symbol: str, kind: ir.Type, nin: int
 
 
 def _routine(library: str, name: str) -> Intrinsic:
-    """A routine of LAPACK or BLAS, by a symbol that `treadle.link.numba.routines.lapack` binds to its address.
+    """A routine of LAPACK or BLAS, by a symbol that `treadle.link.numba.routines.symbols` binds to its address.
 
     Pointers are passed as they are; numbers, and letters as numbers, are passed by address. The call returns the value
     of a LAPACK routine's last parameter, ``info``, and 0 for BLAS.

@@ -25,8 +25,7 @@ from numba.extending import _Intrinsic
 
 from treadle.link.numba.primitives import TYPES, find_primitive
 from treadle.link.numba.routines.vector_math import vector_attributes
-from treadle.link.numba.text.lifetimes import lasting_names
-from treadle.link.numba.text.parsing import parsed
+from treadle.link.numba.text.parsing import lasting_names, parsed
 from treadle.link.numba.text.unit import Unit
 
 Write = Callable[[ir.IRBuilder], ir.Value]
