@@ -17,7 +17,7 @@ from treadle.link.c.assembly import Assembly
 from treadle.link.c.runtime import Library
 from treadle.link.c.runtime.core import CODES, TYPES
 from treadle.link.c.text.prelude import HEADERS
-from treadle.link.c.text.writing import write_unit
+from treadle.link.c.text.unit import write_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,7 +20,7 @@ from treadle.link.c.assembly import Assembly
 from treadle.link.c.linker import CLinker
 from treadle.link.c.runtime import Library
 from treadle.link.c.text import simd
-from treadle.link.c.text.writing import write_unit
+from treadle.link.c.text.unit import write_unit
 from treadle.link.c.toolchain import FLAGS
 
 if TYPE_CHECKING:

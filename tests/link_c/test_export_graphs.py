@@ -11,7 +11,7 @@ from cffi import FFI
 
 import treadle.tensor as tt
 from treadle.compile import function
-from treadle.link.c.blas import blas_pointers
+from treadle.link.c.conventions.lapack import blas_pointers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,7 +15,7 @@ from treadle.link.c.assembly import Assembly
 from treadle.link.c.backend import BACKEND
 from treadle.link.c.linker import CLinker
 from treadle.link.c.linking import helper_library
-from treadle.link.c.text.writing import write_unit
+from treadle.link.c.text.unit import write_unit
 from treadle.link.c.toolchain import find_toolchain
 
 if TYPE_CHECKING:

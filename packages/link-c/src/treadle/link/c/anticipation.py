@@ -23,8 +23,7 @@ from treadle.link.c.objects import OBJECTS, Source
 from treadle.link.c.support.prebuilt import PREBUILT
 from treadle.link.c.text.expression import expression
 from treadle.link.c.text.prelude import HEADERS
-from treadle.link.c.text.unit import FEWEST_OPERANDS, FEWEST_SPARES, rounded_rank
-from treadle.link.c.text.writing import write_unit
+from treadle.link.c.text.unit import FEWEST_OPERANDS, FEWEST_SPARES, rounded_rank, write_unit
 from treadle.link.c.toolchain import Toolchain, find_toolchain, support_cache
 from treadle.tensor import (
     AdvancedIncSubtensor,

@@ -10,13 +10,12 @@ from pathlib import Path
 from treadle.config import COLLECTOR, new_lock, span
 from treadle.graph import Apply, FunctionGraph
 from treadle.link.c.assembly import Assembly
-from treadle.link.c.blas import begin_loading
 from treadle.link.c.building import program_key, program_library
 from treadle.link.c.checking import has_type
 from treadle.link.c.conventions.abi import SharedLibrary
 from treadle.link.c.conventions.convention import SHORT, Lock
 from treadle.link.c.errors import BackendUnavailableError, CompileError, HelperError, LibraryGoneError
-from treadle.link.c.loading import Recipe, assemble, open_library
+from treadle.link.c.loading import Recipe, assemble, begin_loading_blas, open_library
 from treadle.link.c.objects import Source
 from treadle.link.c.runtime import Library
 from treadle.link.c.runtime.additions import HELPERS
@@ -24,8 +23,7 @@ from treadle.link.c.support.libraries import SUPPORT
 from treadle.link.c.table import TABLE
 from treadle.link.c.text.scalars import SCALARS
 from treadle.link.c.text.simd import simd_functions
-from treadle.link.c.text.unit import NO_NODE, Unit, marked_node
-from treadle.link.c.text.writing import write_unit
+from treadle.link.c.text.unit import NO_NODE, Unit, marked_node, write_unit
 from treadle.link.c.toolchain import Toolchain, find_toolchain
 from treadle.link.vm import (
     Later,
@@ -107,7 +105,7 @@ def _link_graph(
         unit = write_unit(fgraph, keeps_blocks=keeps_blocks)
         source = _source(toolchain, unit, link=LINKS_HELPERS and not toolchain.threads)
     if unit.uses_blas:
-        begin_loading()
+        begin_loading_blas()
     try:
         file, key = compile_unit(toolchain, unit, source)
     except HelperError:

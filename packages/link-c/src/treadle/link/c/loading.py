@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,9 +13,10 @@ import numpy as np
 from treadle.cache import default_cache
 from treadle.config import dataclass, new_lock, span
 from treadle.kernels import sorts_table
-from treadle.link.c.blas import blas_pointers
+from treadle.link.c.background import BACKGROUND
 from treadle.link.c.conventions.abi import BRIDGE
 from treadle.link.c.conventions.convention import FIXED, MOST_ARGUMENTS, Lock
+from treadle.link.c.conventions.lapack import blas_pointers
 from treadle.link.c.errors import BackendUnavailableError, CompileError, LibraryGoneError
 from treadle.link.c.program import Binary, CProgram
 from treadle.link.c.support.pool import POOL
@@ -92,6 +95,14 @@ def open_library(file: Path, recipe: Recipe) -> SharedLibrary:
             msg = f"c: the initialisation of a user's function returned {status}. It says what that means."
             raise BackendUnavailableError(msg)
     return library
+
+
+@cache
+def begin_loading_blas() -> None:
+    """Begin to load BLAS in the background, once in a process: ten milliseconds, in which the compiler works."""
+    # A process that ends starts no threads.
+    with suppress(RuntimeError):
+        BACKGROUND.start(blas_pointers, "blas")
 
 
 def assemble(graph: ProgramGraph, library: SharedLibrary, recipe: Recipe) -> CProgram:

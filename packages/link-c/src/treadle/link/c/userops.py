@@ -55,7 +55,7 @@ def call_function(unit: Unit, node: TensorNode, function: CFunction) -> None:
     """Write the call of a user's function into a unit."""
     unit.require(function)
     overwritten = {out: ins[0] for out, ins in (node.op.destroy_map or {}).items()}
-    places = [_operand(unit, x, function.any_layout) for x in node.inputs]
+    places = [unit.slot(x) if function.any_layout or not x.type.ndim else unit.packed(x) for x in node.inputs]
     outs = [unit.owns(out) for out in node.outputs]
     unit.line("{")
     seen = [_seen(unit, f"x{k}", at, x) for k, (at, x) in enumerate(zip(places, node.inputs, strict=True))]
@@ -73,21 +73,6 @@ def call_function(unit: Unit, node: TensorNode, function: CFunction) -> None:
     results = [_seen(unit, f"y{k}", at, out) for k, (at, out) in enumerate(zip(outs, node.outputs, strict=True))]
     unit.call(f"tr_user({function.name}({', '.join([*seen, *results])}))")
     unit.line("}")
-
-
-def _operand(unit: Unit, x: TensorVariable, any_layout: bool) -> int:
-    """Return the position of an operand in the layout that the function needs, which may be a copy."""
-    source = unit.slot(x)
-    if any_layout or x.type.ndim == 0:
-        return source
-    size = ctype(x).size
-    copy = unit.scratch()
-    unit.line(f"v[{copy}].p = v[{source}].p;")
-    unit.line(f"memcpy(v[{copy}].n, v[{source}].n, sizeof v[{source}].n);")
-    unit.line(f"memcpy(v[{copy}].s, v[{source}].s, sizeof v[{source}].s);")
-    unit.line(f"if (!tr_is_contiguous(v + {source}, {x.type.ndim}, {size}))")
-    unit.call(f"tr_copy(v + {copy}, v + {source}, {x.type.ndim}, {size}, tr_move{size})")
-    return copy
 
 
 def _seen(unit: Unit, name: str, at: int, var: TensorVariable) -> str:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from treadle.link.c.capsules import CPointer
+from treadle.link.c.errors import BackendUnavailableError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from treadle.kernels import Routine
 
 # The letters of parameters; all are passed by pointer, as Fortran does.
@@ -22,6 +26,8 @@ _LETTERS = {
     "3": "{home}{letter}select3 *",
 }
 _MODULES = {"lapack": "scipy.linalg.cython_lapack", "blas": "scipy.linalg.cython_blas"}
+# The parameters of each routine, as for `lapack_pointer`.
+_BLAS = MappingProxyType({"gemm": "cciiixxixixxi", "gemv": "ciixxixixxi"})
 LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 
 
@@ -48,3 +54,19 @@ def routine_pointer(routine: Routine) -> tuple[str, CPointer]:
     parameters = routine.parameters + ("i" if routine.library == "lapack" else "")
     pointer = lapack_pointer(routine.name[1:], parameters, dtype, routine.library)
     return f"tr_at_{pointer.name}", pointer
+
+
+def blas_pointers() -> Mapping[str, int]:
+    """Return the addresses of gemm and gemv for real and complex numbers, both widths.
+
+    Raises
+    ------
+    BackendUnavailableError
+        If SciPy does not have them.
+    """
+    pointers = [lapack_pointer(name, _BLAS[name], dtype, "blas") for dtype in LETTERS for name in _BLAS]
+    try:
+        return {pointer.name: pointer.address() for pointer in pointers}
+    except BackendUnavailableError as error:
+        msg = f"{error} The option blas__ldflags names another BLAS."
+        raise BackendUnavailableError(msg) from error

@@ -18,8 +18,7 @@ from treadle.link.c.export.entry import ExportAssembly, initial_values
 from treadle.link.c.runtime import Library
 from treadle.link.c.table import TABLE
 from treadle.link.c.text.simd import simd_functions
-from treadle.link.c.text.unit import Unit
-from treadle.link.c.text.writing import write_unit
+from treadle.link.c.text.unit import Unit, write_unit
 from treadle.link.c.toolchain import Toolchain, find_toolchain
 from treadle.link.vm import ExportRequest
 from treadle.tensor import TensorVariable, shape_i, tensors

@@ -14,7 +14,6 @@ from treadle.link.c.runtime.additions import HELPERS
 from treadle.link.c.runtime.calls import CALLS
 from treadle.link.c.runtime.core import CORE
 from treadle.link.c.runtime.functions.scalars import scalar_helpers
-from treadle.link.c.runtime.indexing import INDEXING, adding
 from treadle.link.c.runtime.kernels import KERNELS
 from treadle.link.c.runtime.linked import declarations, symbols
 from treadle.link.c.runtime.loops import LOOPS
@@ -22,7 +21,7 @@ from treadle.link.c.runtime.product import PRODUCT, accumulated, matmul
 from treadle.link.c.runtime.reductions.fused_reduction import FUSED
 from treadle.link.c.runtime.reductions.normalization import NORMALIZATION, normalizer
 from treadle.link.c.runtime.reductions.reduction import DRIVER, KINDS, arg_reducer, reducer
-from treadle.link.c.runtime.shapes import SHAPES
+from treadle.link.c.runtime.shapes import SHAPES, adding
 from treadle.link.c.runtime.threads import shared_among_threads
 from treadle.link.c.runtime.user import USERS
 from treadle.link.c.runtime.vectors import (
@@ -57,7 +56,7 @@ class Library:
     def __init__(self, simd: Container[str], portable: bool = False, threads: int = 0) -> None:
         texts: dict[str, str] = {
             **CORE, **CALLS, **scalar_helpers(), **DRIVER, **FUSED,
-            **PRODUCT, **INDEXING, **LOOPS, **NORMALIZATION,
+            **PRODUCT, **LOOPS, **NORMALIZATION,
             **SHAPES, **USERS, **LANGUAGE,
             "tr_f64s tr_f32s": VECTOR_TYPES,
         }  # fmt: skip

@@ -167,13 +167,7 @@ class _Work:
 
     def make(self) -> None:
         """Compile the library and load it."""
-
-        def compile_(path: Path) -> None:
-            source = path.with_suffix(".c")
-            source.write_text(self._text, encoding="utf-8")
-            self._toolchain.compile(source, path)
-
-        self._use(self._cache.materialise(self._key, SUFFIX, compile_))
+        self._use(self._toolchain.kept(self._key, self._text, self._toolchain.compile, self._cache))
 
 
 SUPPORT = SupportLibraries()

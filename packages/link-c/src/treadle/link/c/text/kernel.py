@@ -131,20 +131,17 @@ class Kernel:
             calls.append([f"    {'bad |= ' if checks else ''}{call}"])
         return "".join(f"{function}\f" for function in functions), calls
 
-    def _scalar(self, i: int) -> str:
+    def _scalar(self, i: int, letter: str = "c") -> str:
         """Return the declaration of an input that is a single number."""
         ctype = CTYPES[self.expression.inputs[i]]
         value = loaded(self.expression.inputs[i], f"*(const {ctype.stored} *)p[{i}]")
-        return f"  const {ctype.computed} c{i} = {value};"
+        return f"  const {ctype.computed} {letter}{i} = {value};"
 
     def scalar_text(self) -> str:
         """Return the function's body for single numbers: one statement for each operation, without a loop."""
         count = len(self.expression.inputs)
         lines = ["{", "  (void)n; (void)s;"]
-        for i in sorted(self._used_inputs()):
-            ctype = CTYPES[self.expression.inputs[i]]
-            element = loaded(self.expression.inputs[i], f"*(const {ctype.stored} *)p[{i}]")
-            lines.append(f"  const {ctype.computed} r{i} = {element};")
+        lines += [self._scalar(i, "r") for i in sorted(self._used_inputs())]
         names = [f"r{i}" for i in range(count)]
         lines += (f"  {text}" for text in on_numbers(self.expression, names, "r", "return TR_POWER;"))
         for k, value in enumerate(self.expression.outputs):

@@ -57,19 +57,8 @@ class CSite(Site):
 
     def packed(self, x: Variable) -> Given:
         """Return a variable in C order."""
-        at, rank = self.unit.slot(x), x.type.ndim  # type: ignore[attr-defined]  # a tensor
-        if not rank:
-            return self._of(x, at)
-        size, copy = CTYPES[x.type.dtype].size, self.unit.scratch()  # type: ignore[attr-defined]  # a tensor
-        self.unit.line(f"if (tr_is_contiguous(v + {at}, {rank}, {size})) {{")
-        self.unit.line(f"  v[{copy}].p = v[{at}].p;")
-        self.unit.line(f"  for (int d = 0; d < {rank}; d++) {{")
-        self.unit.line(f"    v[{copy}].n[d] = v[{at}].n[d];")
-        self.unit.line(f"    v[{copy}].s[d] = v[{at}].s[d];")
-        self.unit.line("  }")
-        self.unit.line("} else")
-        self.unit.call(f"tr_copy(v + {copy}, v + {at}, {rank}, {size}, tr_move{size})")
-        return self._of(x, copy)
+        rank: int = x.type.ndim  # type: ignore[attr-defined]  # a tensor
+        return self._of(x, self.unit.packed(x) if rank else self.unit.slot(x))  # type: ignore[arg-type]  # a tensor
 
     def bits(self, given: Given) -> Given:
         """Return an array whose elements are read as unsigned integers."""

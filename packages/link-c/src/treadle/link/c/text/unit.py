@@ -13,10 +13,11 @@ from treadle.link.c.conventions.convention import CHUNK, FIXED
 from treadle.link.c.conventions.dtypes import ctype
 from treadle.link.c.conventions.special import CALL, special_pointer
 from treadle.link.c.runtime.kernels import KERNELS
+from treadle.link.c.table import TABLE
 from treadle.link.c.text.kernels import CSite
 from treadle.link.c.text.layout import Layout
 from treadle.link.c.text.requirements import CFunction, Requirements
-from treadle.tensor import TensorConstant, TensorVariable
+from treadle.tensor import TensorConstant, TensorVariable, tensors
 
 # Instead of a node's position: the text does not belong to a node.
 NO_NODE = -1
@@ -173,6 +174,17 @@ class Unit:
             self._owners.add(k)
             self._uses[k] = self._homes[k] = self._node
         return at
+
+    def packed(self, var: TensorVariable) -> int:
+        """Return the position of a variable in C order: a scratch array, which is a view of it if it lies so."""
+        source, size, copy = self.slot(var), ctype(var).size, self.scratch()
+        rank = var.type.ndim
+        self.line(f"v[{copy}].p = v[{source}].p;")
+        self.line(f"memcpy(v[{copy}].n, v[{source}].n, sizeof v[{source}].n);")
+        self.line(f"memcpy(v[{copy}].s, v[{source}].s, sizeof v[{source}].s);")
+        self.line(f"if (!tr_is_contiguous(v + {source}, {rank}, {size}))")
+        self.call(f"tr_copy(v + {copy}, v + {source}, {rank}, {size}, tr_move{size})")
+        return copy
 
     def place(self) -> int:
         """Return the position of a new array that the unit does not free."""
@@ -404,6 +416,20 @@ class Unit:
                 # An array from before a choice is freed after the choice, whichever branch is taken.
                 ending.setdefault(self.layout.outward(node, self._homes[at]), []).append(at)
         return ending
+
+
+def write_unit(fgraph: FunctionGraph, *, keeps_blocks: bool = False) -> Unit:
+    """Return the unit of a graph with the text of its nodes; every output has its own array."""
+    unit = Unit(fgraph, keeps_blocks=keeps_blocks)
+    for var in (*fgraph.inputs, *unit.constants):
+        unit.slot(var)
+    for index, node in enumerate(unit.layout.order):
+        unit.begin(index)
+        TABLE.rule(node)(node.op, node, unit)
+    unit.begin(len(unit.layout.order))
+    for out in tensors(fgraph.outputs):
+        unit.leave(out)
+    return unit
 
 
 def _constant(var: Variable) -> TensorConstant:

@@ -69,14 +69,7 @@ class _Loop:
             "  }",
             *(f"  {text}" for text in last),
             "done:",
-            f"  for (int k = 0; k < {body.count}; k++) tr_free(w + k);",
-            *(["  free(w);"] if on_heap(body.count) else []),
-            "  arena->steps += i;",
-            "  arena->most = most;",
-            "  if (!most) tr_drop(arena);",
-            "  (void)F;",
-            "  return r;",
-            "}",
+            *ending(body.count, "  arena->steps += i;", "  arena->most = most;", "  if (!most) tr_drop(arena);"),
         ]
         unit.functions.append("\n".join(lines))
         unit.root.spares = max(unit.root.spares, min(power_of(2, len(list(body.fgraph.variables))), 256))
@@ -254,14 +247,15 @@ class _Kept:
 def arrays(count: int) -> list[str]:
     """Return the declarations of the descriptions of a body's arrays."""
     lines = [f"  tr_var w[{max(1, count)}];"]
-    if on_heap(count):
+    if count > MOST_ON_STACK:
         lines = [f"  tr_var *w = malloc({count} * sizeof *w);", "  if (!w) return TR_MEMORY;"]
     return [*lines, f"  for (int k = 0; k < {count}; k++) {{ w[k].own = w[k].dst = 0; w[k].arena = v->arena; }}"]
 
 
-def on_heap(count: int) -> bool:
-    """Whether the descriptions of this many arrays are allocated rather than put on the stack."""
-    return count > MOST_ON_STACK
+def ending(count: int, *more: str) -> list[str]:
+    """Return the end of a function with so many descriptions, which frees their arrays."""
+    free = [f"  for (int k = 0; k < {count}; k++) tr_free(w + k);", *(["  free(w);"] if count > MOST_ON_STACK else [])]
+    return [*free, *more, "  (void)F;", "  return r;", "}"]
 
 
 def shown_inputs(unit: Unit, body: Unit, outer: Sequence[TensorVariable], inner: Sequence[TensorVariable]) -> list[str]:
@@ -310,7 +304,5 @@ def _written_lengths(loop: _Loop, lengths: Unit) -> str:
         for d, at in enumerate(op.row_lengths.places[k], 1):
             if isinstance(at, tuple):
                 lines.append(f"  v[{out}].n[{d}] = *(const int64_t *)w[{lengths.outputs[at[0]][1]}].p;")
-    lines += ["  goto done;", "done:", f"  for (int k = 0; k < {lengths.count}; k++) tr_free(w + k);"]
-    lines += [*(["  free(w);"] if on_heap(lengths.count) else []), "  (void)F;", "  return r;", "}"]
-    unit.functions.append("\n".join(lines))
+    unit.functions.append("\n".join([*lines, "  goto done;", "done:", *ending(lengths.count)]))
     return name
