@@ -19,7 +19,7 @@ f = function([x], y, mode="C")
 assert np.allclose(f(np.zeros((3, 3))), 0)
 print(json.dumps([FUNCTIONS.counts.loaded, [name for name in sys.modules if name.startswith("treadle.link.c.")]]))
 """
-WRITERS = {"lower", "runtime", "kernel", "unit", "expression", "linking", "writing"}
+WRITERS = {"lower", "runtime", "kernel", "unit", "expression", "linking"}
 
 
 def run(directory: Path) -> tuple[int, set[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from treadle.link.numba.dtypes import STORAGES
-from treadle.link.numba.lower.reductions.reduction import bind_result, element_along, over_kept, strides_of_kept
+from treadle.link.numba.lower.reductions.reduction import bind_result, element_along, over_kept
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.text.loops import nest
 from treadle.link.numba.text.values import ArrayValue
@@ -13,9 +13,7 @@ from treadle.link.numba.text.writer import GraphWriter
 from treadle.tensor import LogSoftmax, LogSumExp, Softmax, TensorNode
 
 
-def _run(
-    writer: GraphWriter, stem: str, axes: Sequence[int], value: ArrayValue, result: ArrayValue, strides: Sequence[str]
-) -> None:
+def _run(writer: GraphWriter, stem: str, axes: Sequence[int], value: ArrayValue, result: ArrayValue) -> None:
     """Write for each kept position the largest element, the sum of exponentials, and the result."""
     source, target = value.storage, result.storage
     t = source.code
@@ -46,7 +44,7 @@ def _run(
             lines += over(f"{place} = " + target.stored(f"{element} - top - lost"))
         else:
             lines.append("o[o_q] = " + target.stored(f"libm_log_{t}(total) + top"))
-    over_kept(writer, stem, axes, value, result, strides, lines)
+    over_kept(writer, stem, axes, value, result, lines)
 
 
 @TABLE.register(Softmax, LogSoftmax)
@@ -56,10 +54,10 @@ def lower_softmax(op: Softmax | LogSoftmax, node: TensorNode, writer: GraphWrite
     value = writer.in_memory(node.inputs[0])
     if value.ndim:
         result = writer.new_output(node.outputs[0], value.dims)
-        _run(writer, stem, op.axes, value, result, result.strides)
+        _run(writer, stem, op.axes, value, result)
         return
     cell = writer.allocate(["1"], value.storage)
-    _run(writer, stem, op.axes, value, ArrayValue(cell.address, (), (), value.storage, cell.slots), ())
+    _run(writer, stem, op.axes, value, cell)
     writer.bind_scalar(node.outputs[0], value.storage.loaded(f"as_{value.storage.memory}({cell.address})[0]"))
 
 
@@ -69,5 +67,5 @@ def lower_log_sum_exp(op: LogSumExp, node: TensorNode, writer: GraphWriter) -> N
     value = writer.in_memory(node.inputs[0])
     kept = [value.dims[d] for d in range(value.ndim) if d not in op.axes]
     result = writer.allocate(kept or ["1"], STORAGES[value.storage.dtype])
-    _run(writer, "log_sum_exp", op.axes, value, result, strides_of_kept(result, op.axes, value.ndim))
+    _run(writer, "log_sum_exp", op.axes, value, result)
     bind_result(writer, node.outputs[0], result, value.storage.dtype)

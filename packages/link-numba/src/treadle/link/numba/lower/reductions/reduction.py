@@ -218,24 +218,29 @@ def over_kept(
     axes: Sequence[int],
     value: ArrayValue,
     result: ArrayValue,
-    strides: Sequence[str],
     body: Sequence[str],
 ) -> None:
     """Write a call of the kernel that runs statements for each position on the axes that are kept.
 
-    They read the elements ``x`` of a value and write those of a result ``o``, which lies along the value's dimensions
-    with `strides`; each begins at its ``_q``. Lengths of the reduced axes are ``m0`` and so on.
+    They read the elements ``x`` of a value from ``x_q`` on, and write those of a result ``o`` from ``o_q`` on: it has
+    the value's dimensions, or one element for each position. Lengths of the reduced axes are ``m0`` and so on.
     """
     kept = [d for d in range(value.ndim) if d not in axes]
     order, sizes = [*kept, *axes], (("s", len(kept)), ("r", len(axes)))
-    places = [f"{p}_q = " + (" + ".join(f"d{d} * {p}_s{d}" for d in range(len(kept))) or "0") for p in ("x", "o")]
-    lines = [*nest(len(kept), [], [*places, *body]), "return 0"]
+    is_whole = result.ndim == value.ndim and bool(axes)
+    walked = {"x": value, "o": result} if is_whole else {"x": value}
+    places = [f"{p}_q = " + (" + ".join(f"d{d} * {p}_s{d}" for d in range(len(kept))) or "0") for p in walked]
+    ends = [] if is_whole else ["o_q = o_q + 1"]
+    lines = ["o_q = 0", *nest(len(kept), [], [*places, *body, *ends]), "return 0"]
     params = [*lengths(len(kept)), *((f"m{d}", "i8") for d in range(len(axes)))]
     arguments = [value.dims[d] for d in order]
-    for p, array, steps in (("x", value, value.strides), ("o", result, strides)):
+    for p, array in (("x", value), ("o", result)):
         memory = array.storage.memory
-        params += [(p, f"*{memory}"), *((f"{p}_{letter}{d}", "i8") for letter, n in sizes for d in range(n))]
-        arguments += [f"as_{memory}({array.address})", *(steps[d] for d in order)]
+        params.append((p, f"*{memory}"))
+        arguments.append(f"as_{memory}({array.address})")
+        if p in walked:
+            params += [(f"{p}_{letter}{d}", "i8") for letter, n in sizes for d in range(n)]
+            arguments += [array.strides[d] for d in order]
     writer.call(make_kernel(stem, params, lines, LIBRARY.used_by("\n".join(lines))), arguments)
 
 
@@ -259,6 +264,5 @@ def lower_arg_reduction(op: ArgReduction, node: TensorNode, writer: GraphWriter)
     start = "False" if storage.kind == "b" else f"{storage.code}(0)"
     inner = nest(len(op.axes), [], step, index="j", length="m")
     body = [f"best = {start}", "found = 0", "at = 0", *inner, "o[o_q] = found"]
-    strides = strides_of_kept(positions, op.axes, value.ndim)
-    over_kept(writer, op.kind, op.axes, value, positions, strides, body)
+    over_kept(writer, op.kind, op.axes, value, positions, body)
     bind_result(writer, out, positions, "int64")
