@@ -1,7 +1,7 @@
 """Copies of graphs, graphs with parts exchanged, and structural equality."""
 
 import sys
-from types import SimpleNamespace
+from types import FrameType, SimpleNamespace
 
 import pytest
 
@@ -244,8 +244,12 @@ def test_copied_nodes_take_their_lines_without_a_look_at_frames(monkeypatch: pyt
     x = number("x")
     out = chain(x, 20)
     looked_at = []
-    frames = SimpleNamespace(_getframe=lambda depth: looked_at.append(depth) or sys._getframe(depth + 1))
-    monkeypatch.setattr(provenance, "sys", frames)
+
+    def frame(depth: int) -> FrameType:
+        looked_at.append(depth)
+        return sys._getframe(depth + 1)
+
+    monkeypatch.setattr(provenance, "sys", SimpleNamespace(_getframe=frame))
     _, (copied,) = clone([x], [out])
     assert looked_at == []
     assert copied.owner is not None

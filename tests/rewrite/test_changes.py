@@ -16,11 +16,17 @@ from treadle.rewrite.local.worklist import Worklist
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from treadle.graph import Apply, FunctionGraph, Variable
+    from treadle.graph import Apply, FunctionGraph, Op, Variable
     from treadle.rewrite import Report
+    from treadle.rewrite.local.dispatch import Plan
 
 
 X = P("x")
+
+
+def node_of(var: Variable) -> Apply:
+    assert var.owner is not None
+    return var.owner
 
 
 def test_what_is_computed_from_what_a_node_needs_makes_no_cycle() -> None:
@@ -30,8 +36,9 @@ def test_what_is_computed_from_what_a_node_needs_makes_no_cycle() -> None:
     old = inc(middle)
     top = add(old, b)
     fg = graph([a, b], top)
-    node = fg.outputs[0].owner.inputs[0].owner
-    middle, inner = node.inputs[0], node.inputs[0].owner.inputs[0]
+    node = node_of(node_of(fg.outputs[0]).inputs[0])
+    middle = node.inputs[0]
+    inner = node_of(middle).inputs[0]
     out, x = node.outputs[0], fg.inputs[0]
     for new in (middle, inner, x, add(inner, x), neg(add(middle, inc(inner)))):
         assert stays_below(fg, node, [(out, new)])
@@ -46,9 +53,9 @@ def test_what_many_nodes_would_tell_is_left_to_the_order() -> None:
     for _ in range(400):
         chains = [neg(chains[0]), inc(chains[1])]
     fg = graph([a, b], add(*chains))
-    first, second = fg.outputs[0].owner.inputs
-    assert not stays_below(fg, first.owner, [(first, second)])
-    assert stays_below(fg, first.owner, [(first, add(fg.inputs[0], fg.inputs[1]))])
+    first, second = node_of(fg.outputs[0]).inputs
+    assert not stays_below(fg, node_of(first), [(first, second)])
+    assert stays_below(fg, node_of(first), [(first, add(fg.inputs[0], fg.inputs[1]))])
 
 
 def rewritten(fg: FunctionGraph, rule: Callable[[Apply], Variable | None], *tracked: Any) -> Report:
@@ -138,7 +145,12 @@ def test_users_of_a_change_are_looked_at_once_however_many_ways_lead_there(
     fg = graph([a], var)
     asked = []
     plan = Worklist.plan
-    monkeypatch.setattr(Worklist, "plan", lambda self, op: asked.append(op) or plan(self, op))
+
+    def counted(self: Worklist, op: Op) -> Plan:
+        asked.append(op)
+        return plan(self, op)
+
+    monkeypatch.setattr(Worklist, "plan", counted)
     EquilibriumGraphRewriter(list(rules)).rewrite(fg)
     assert len(fg) == levels
     assert len(asked) < 4 * (levels + 4)
@@ -179,8 +191,8 @@ def test_what_a_rule_builds_comes_from_the_line_of_the_node(frames: int) -> None
 
     def sign(node: Apply) -> Variable | None:
         """neg(x) -> mul(x, -1)."""
-        new = mul(node.inputs[0], -1)
-        lines.append((node.user_line, new.owner.user_line))
+        new: Variable = mul(node.inputs[0], -1)
+        lines.append((node.user_line, node_of(new).user_line))
         return new
 
     a = number("a")
@@ -189,7 +201,8 @@ def test_what_a_rule_builds_comes_from_the_line_of_the_node(frames: int) -> None
         rewritten(fg, sign, neg)
     ((of_node, of_new),) = lines
     assert (of_new is of_node) == (frames == 0)
-    line = fg.outputs[0].owner.user_line
+    line = node_of(fg.outputs[0]).user_line
+    assert line is not None
     assert line.text.endswith("# the line")
     assert bool(line.inner) == (frames > 0)
     assert ORIGIN.line is None

@@ -146,7 +146,7 @@ def test_predicate_is_asked_in_every_run_and_a_pattern_once() -> None:
 
     def is_looked_at(op: Any) -> bool:
         asked.append("predicate")
-        return op == inc
+        return bool(op == inc)
 
     watching(rules, OpPattern(type(inc), name=Name("inc")))
     rewriter = PhasedDatabase([CORE, rules]).query("canonicalize", "toys")

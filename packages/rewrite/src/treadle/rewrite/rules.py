@@ -296,7 +296,8 @@ class RuleSet:
             place = _place_of(function)
             tagged = self._tags(phases, tags, differs)
             order = tuple(before), tuple(after)
-            for kind in needs:
+            unchecked: Sequence[object] = needs
+            for kind in unchecked:
                 if not (isinstance(kind, type) and issubclass(kind, Op)):
                     msg = f"pass {identity!r}: needs classes of ops, got {text_of(kind)}. Name the class."
                     raise RuleDefinitionError(msg)
