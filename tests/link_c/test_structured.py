@@ -315,3 +315,15 @@ def test_run_time_shape_clashes_name_the_line(link: Callable[..., Any]) -> None:
         link([x, y], [tt.set_subtensor(x[1:], y)])(np.zeros(3), np.zeros(3))
     with pytest.raises(ValueError, match=r"test_structured\.py"):
         link([a], [tt.squeeze(a, 0)])(np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float32", "float64", "complex128"])
+def test_long_rows_are_copied_wherever_they_stand(link: Callable[..., Any], dtype: str) -> None:
+    # Targets a little ahead of the source, but for multiples of 4096, are written in pieces.
+    x = tt.tensor("x", dtype=dtype, shape=(None,))
+    y = tt.tensor("y", dtype=dtype, shape=(None,))
+    join = link([x, y], [tt.concatenate([x, y])])
+    for first in (0, 1, 3, 70):
+        for length in (0, 1, 255, 2049, 8192, 70_001):
+            values = np.arange(first).astype(dtype), np.arange(length).astype(dtype)
+            np.testing.assert_array_equal(join(*values)[0], np.concatenate(values))

@@ -419,13 +419,22 @@ static int tr_transfer(const tr_var *to, int nd, const tr_var *from, int from_nd
   return tr_iterate(2, m, n, p, st, k);
 }
 """,
+    # memcpy of 4 KiB to 1 MiB takes 15 times longer on AMD's processors (glibc 2.36) where the target is a little ahead
+    # of the source, but for multiples of 4096: an element before what is joined is enough. Pieces are quick.
+    "tr_bytes": """\
+static void tr_bytes(char *to, const char *from, int64_t n) {
+  if (n < (1 << 20) && (((uintptr_t)to - (uintptr_t)from - 1) & 4095) < 63)
+    for (; n > 2048; n -= 2048, to += 2048, from += 2048) memcpy(to, from, 2048);
+  memcpy(to, from, (size_t)n);
+}
+""",
     "tr_copy": """\
 static int tr_copy(tr_var *o, const tr_var *x, int nd, int64_t size, tr_kernel k) {
   int status;
   for (int d = 0; d < nd; d++) o->n[d] = x->n[d];
   if ((status = tr_alloc(o, nd, size))) return status;
   if (tr_is_contiguous(x, nd, size)) {
-    memcpy(o->p, x->p, (size_t)(tr_count(x, nd) * size));
+    tr_bytes(o->p, x->p, tr_count(x, nd) * size);
     return 0;
   }
   return tr_transfer(o, nd, x, nd, k);
@@ -558,7 +567,7 @@ static const void *tr_block{_size}(const char *p, int64_t s, int64_t i, int64_t 
 static int tr_move{_size}(int64_t n, char *const *p, const int64_t *s) {{
   char *to = p[0];
   const char *from = p[1];
-  if (s[0] == {_size} && s[1] == {_size}) {{ memcpy(to, from, (size_t)n * {_size}); return 0; }}
+  if (s[0] == {_size} && s[1] == {_size}) {{ tr_bytes(to, from, n * {_size}); return 0; }}
   if (s[0] == {_size} && s[1] == 0) {{
     const {_type} x = *(const {_type} *)from;
 #pragma omp simd
