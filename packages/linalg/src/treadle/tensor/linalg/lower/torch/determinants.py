@@ -7,6 +7,7 @@ import torch
 from treadle.link.torch import TORCH, Lowered
 from treadle.tensor import TensorNode
 from treadle.tensor.linalg.determinants import Det, SLogDet
+from treadle.tensor.linalg.lower.torch.matrices import all_finite, can_look
 
 
 @TORCH.register(Det)
@@ -14,6 +15,10 @@ def det(op: Det, node: TensorNode) -> Lowered:
     """Lower to the product of pivots, or to the exponential of the logarithm where that over- or underflows."""
 
     def run(a: torch.Tensor) -> torch.Tensor:
+        if can_look(a):
+            value = torch.linalg.det(a)
+            if all_finite(value) and value.all():
+                return value
         sign, log, product = _sign_and_size(a)
         is_exact = torch.isfinite(product) & (product != 0)
         return torch.where(is_exact, product, sign * torch.exp(log))

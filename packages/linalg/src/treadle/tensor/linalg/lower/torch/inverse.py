@@ -16,7 +16,6 @@ def inverse(op: MatrixInverse, node: TensorNode) -> Lowered:
 
     def run(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         x, info = torch.linalg.inv_ex(a)
-        failed = info != 0
-        return failed | not_finite(a) if op.check_finite else failed, x
+        return info | not_finite(a) if op.check_finite else info, x
 
     return settled(op.on_error, run)

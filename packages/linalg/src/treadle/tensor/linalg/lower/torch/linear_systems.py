@@ -19,11 +19,12 @@ def solve(op: Solve, node: TensorNode) -> Lowered:
         if op.assume_a == "pos":
             factor, info = torch.linalg.cholesky_ex(half if op.lower else half.mH)
             x = torch.cholesky_solve(b, factor)
+        elif op.assume_a == "gen" and b.ndim == a.ndim:
+            x, info = torch.linalg.solve_ex(a, b)
         else:
             factor, pivots, info = torch.linalg.lu_factor_ex(_whole(op, half))
             x = torch.linalg.lu_solve(factor, pivots, b)
-        failed = info != 0
-        return failed | not_finite(half, b) if op.check_finite else failed, x
+        return info | not_finite(half, b) if op.check_finite else info, x
 
     return settled(op.on_error, run)
 

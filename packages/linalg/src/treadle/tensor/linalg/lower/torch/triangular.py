@@ -18,11 +18,9 @@ def solve_triangular(op: SolveTriangular, node: TensorNode) -> Lowered:
     def run(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         read = torch.tril(a, outside) if op.lower else torch.triu(a, -outside)
         x = torch.linalg.solve_triangular(read, b, upper=not op.lower, unitriangular=op.unit_diagonal)
-        failed = torch.zeros(x.shape[:-2], dtype=torch.bool, device=x.device)
+        failed = not_finite(read, b) if op.check_finite else torch.zeros((), dtype=torch.bool, device=x.device)
         if not op.unit_diagonal:
             failed = failed | (torch.diagonal(read, dim1=-2, dim2=-1) == 0).any(-1)
-        if op.check_finite:
-            failed = failed | not_finite(read, b)
-        return failed, x
+        return failed.expand(x.shape[:-2]), x
 
     return settled(op.on_error, run)
