@@ -135,7 +135,8 @@ def _called(form: Form, *, checks: bool) -> Form:
 def copied(x: Array) -> jax.Array:
     """Return an array's copy on its device, or of a NumPy array on JAX's own; nothing is compiled for it."""
     # Of NumPy's memory JAX makes an array without a copy, whatever it is told.
-    return jax.device_put(x.copy() if isinstance(x, np.ndarray) else x, may_alias=False)
+    made: jax.Array = jax.device_put(x.copy() if isinstance(x, np.ndarray) else x, may_alias=False)
+    return made
 
 
 def _flat(function: Callable[..., Outcome]) -> Callable[..., tuple[jax.Array, ...]]:
