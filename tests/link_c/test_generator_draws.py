@@ -85,7 +85,7 @@ expected = np.random.Generator(np.random.SFC64(3))
 for _ in range(2):
     np.testing.assert_array_equal(f(), expected.normal(1.0, 2.0, size=(2, 3)))
 import sys
-print("treadle.link.c.text.writing" in sys.modules)
+print("treadle.link.c.text.unit" in sys.modules)
 """
 
 

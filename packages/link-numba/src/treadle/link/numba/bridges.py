@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 
 from treadle.graph import Apply, FunctionGraph, GraphTypeError, LoweringError
 from treadle.link.numba.buffers import ALIGNMENT
-from treadle.link.numba.calls import Kind, kind_of
 from treadle.link.numba.compiler import Entry
 from treadle.link.numba.dtypes import STORAGES
+from treadle.link.numba.kinds import Kind, kind_of
 from treadle.link.numba.primitives import find_primitive
 from treadle.link.numba.program import ERRORS, NumbaProgram
 from treadle.link.numba.text.entry import result_words, words_of

@@ -4,36 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
-from treadle.graph import Apply, Unsupported, Variable
+from treadle.graph import Apply, Variable
 from treadle.link.numba.dtypes import STORAGES
+from treadle.link.numba.kinds import kind_of
 from treadle.link.numba.status import SHAPE, VALUE
 from treadle.link.numba.text.values import ArrayValue
 from treadle.link.numba.text.writer import GraphWriter
-from treadle.tensor import TensorType
-
-
-class Kind(NamedTuple):
-    """The type of an array that a function takes or returns: arrays in C order."""
-
-    dtype: str
-    ndim: int
-
-
-def kind_of(var: Variable, node: Apply) -> Kind:
-    """Return what an input or output of a node is.
-
-    Raises
-    ------
-    Unsupported
-        If it is no array of a dtype that Numba has.
-    """
-    kind = var.type
-    if not isinstance(kind, TensorType) or kind.dtype not in STORAGES or kind.dtype == "float16":
-        msg = f"{node.op} has {kind} among its inputs or outputs, which functions of Numba's do not take"
-        raise Unsupported(msg)
-    return Kind(kind.dtype, kind.ndim)
 
 
 class JittedFunction:
