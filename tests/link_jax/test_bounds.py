@@ -9,6 +9,7 @@ import pytest
 
 import treadle.tensor as tt
 from tests.link_jax.programs import link
+from treadle.compile import function
 
 X = np.arange(12.0).reshape(3, 4)
 
@@ -71,3 +72,22 @@ def test_shapes_that_clash_are_a_value_error(shapes: Any) -> None:
     x, y = tt.dmatrix("x"), tt.dmatrix("y")
     with pytest.raises(ValueError, match=r"Add: .*broadcast.*test_bounds\.py"):
         link([x, y], [x + y])(*map(np.ones, shapes))
+
+
+def test_constant_positions_are_checked_once() -> None:
+    x, y = tt.dmatrix("x"), tt.dvector("y")
+    at = tt.constant(np.array([0, -3, 2, 2]))
+    values = np.arange(12.0).reshape(3, 4)
+    taken = function([x], x[at], mode="JAX")
+    written = function([x, y], [tt.inc_subtensor(x[at], y), tt.set_subtensor(x[1:, at], 1.0)], mode="JAX")
+    assert taken(values).tolist() == values[[0, 0, 2, 2]].tolist()
+    expected = function([x, y], [tt.inc_subtensor(x[at], y), tt.set_subtensor(x[1:, at], 1.0)], mode="VM")
+    for found, right in zip(written(values, np.ones(4)), expected(values, np.ones(4)), strict=True):
+        assert found.tolist() == right.tolist()
+    programs: list[Any] = [taken.program, written.program]
+    assert all(not p._compiled.latest.checks for p in programs)
+    with pytest.raises(IndexError, match="out of bounds"):
+        taken(values[:2])
+    assert taken(values).tolist() == values[[0, 0, 2, 2]].tolist()
+    with pytest.raises(IndexError, match="out of bounds"):
+        taken(values[:0])

@@ -29,7 +29,7 @@ OPS: dict[str, Callable[[], Any]] = {
 }
 
 
-class Recorded(TorchDispatchMode):
+class Recorded(TorchDispatchMode):  # type: ignore[misc]  # PyTorch does not say what it is
     """Keeps the names of PyTorch's operations."""
 
     def __init__(self) -> None:
@@ -96,7 +96,8 @@ def test_a_matrix_of_a_diagonal_may_have_any_shape(offset: int) -> None:
         count = max(min(n + min(offset, 0), m - max(offset, 0)), 0)
         rows = np.arange(1.0, 2 * count + 1).reshape(2, count)
         out = op(x, tt.constant(n), tt.constant(m))
-        on_torch, on_numpy = (function([x], out, mode=mode) for mode in ("PYTORCH", "VM"))
+        on_torch: Any = function([x], out, mode="PYTORCH")
+        on_numpy = function([x], out, mode="VM")
         np.testing.assert_array_equal(on_torch(rows), on_numpy(rows))
         each = torch.func.vmap(on_torch.torch_function)(torch.from_numpy(np.stack([rows, 2 * rows])))
         np.testing.assert_array_equal(each[1], 2 * on_numpy(rows))

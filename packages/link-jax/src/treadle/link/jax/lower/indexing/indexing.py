@@ -14,6 +14,7 @@ import numpy as np
 from jax import lax
 
 from treadle.config import dataclass
+from treadle.graph import Constant, Variable
 from treadle.link.jax.lower.elementwise.scalar.elementary import add
 from treadle.link.jax.open_lengths import as_length, as_traced, has_open, is_open
 from treadle.link.jax.table import JAX, Array, Assumed, Checked, TakesAssumed
@@ -201,11 +202,24 @@ def _out_of_bounds(n: int) -> IndexingError:
     return IndexingError(f"a position is out of bounds for a dimension of length {n}")
 
 
-def _gather(window: Window, entries: Sequence[At | Span | Positions], parts: Sequence[Given]) -> Index | None:
-    """Return the index of arrays of positions into what the slices pick, None without such; note what can fail."""
+def _constants(inputs: Sequence[Variable]) -> list[np.ndarray | None]:
+    """Return the values of inputs that are constants, None for others."""
+    return [v.data if isinstance(v, Constant) else None for v in inputs]
+
+
+def _gather(
+    window: Window,
+    entries: Sequence[At | Span | Positions],
+    parts: Sequence[Given],
+    constants: Sequence[np.ndarray | None],
+) -> Index | None:
+    """Return the index of arrays of positions into what the slices pick, None without such; note what can fail.
+
+    Those among `constants` are looked at here, and by compiled code only where they are out of bounds.
+    """
     if not any(isinstance(entry, Positions) for entry in entries):
         return None
-    remaining = iter(parts)
+    remaining = iter(zip(parts, constants, strict=True))
     index: list[slice | jax.Array] = []
     arrays: list[tuple[jax.Array, int]] = []
     for entry, n in zip(entries, window.of, strict=True):
@@ -217,10 +231,12 @@ def _gather(window: Window, entries: Sequence[At | Span | Positions], parts: Seq
         if entry.length not in {None, n}:
             msg = f"a mask of length {entry.length} is given for a dimension of length {n}"
             raise IndexingError(msg)
-        positions = jnp.asarray(next(remaining), "int64")
+        part, constant = next(remaining)
+        positions = jnp.asarray(part, "int64")
         index.append(positions)
-        arrays.append((positions, n))
-    if not math.prod(np.broadcast_shapes(*(a.shape for a, _ in arrays))):
+        if not _in_bounds(constant, n):
+            arrays.append((positions, n))
+    if not math.prod(np.broadcast_shapes(*(a.shape for a in index if not isinstance(a, slice)))):
         # Nothing is taken; NumPy checks single positions all the same.
         arrays = [(a, n) for a, n in arrays if a.ndim == 0]
     if any(n == 0 for _, n in arrays):
@@ -228,6 +244,11 @@ def _gather(window: Window, entries: Sequence[At | Span | Positions], parts: Seq
     if arrays:
         window.failures.append(jnp.stack([jnp.any((a < -n) | (a >= n)) for a, n in arrays]).any())
     return tuple(index)
+
+
+def _in_bounds(constant: np.ndarray | None, n: int) -> bool:
+    """Whether positions are known, and those of a dimension of length n."""
+    return constant is not None and constant.size > 0 and bool(constant.min() >= -n and constant.max() < n)
 
 
 def _plain_index(entries: Sequence[At | Span | Positions], parts: Sequence[Given]) -> Index:
@@ -259,12 +280,13 @@ def _written(x: jax.Array, index: Index, y: jax.Array, replace: bool) -> jax.Arr
 @JAX.register(Subtensor, AdvancedSubtensor)
 def subtensor(op: Subtensor | AdvancedSubtensor, node: TensorNode) -> TakesAssumed:
     """Lower to a slice, dynamic where positions or bounds are symbolic, and a gather for arrays of positions."""
+    constants = _constants(node.inputs[1:])
 
     def run(x: jax.Array, *parts: Given) -> jax.Array | Checked[jax.Array]:
         if has_open(x.shape) or any(map(is_open, parts)):
             return x[_plain_index(op.entries, parts)]
         window = _window(op.entries, x.shape, parts)
-        index = _gather(window, op.entries, parts)
+        index = _gather(window, op.entries, parts, constants)
         part = window.read(x)
         return window.checked(part if index is None else part.at[index].get(mode="clip"))
 
@@ -274,12 +296,13 @@ def subtensor(op: Subtensor | AdvancedSubtensor, node: TensorNode) -> TakesAssum
 @JAX.register(IncSubtensor, AdvancedIncSubtensor)
 def inc_subtensor(op: IncSubtensor | AdvancedIncSubtensor, node: TensorNode) -> TakesAssumed:
     """Lower to a slice updated in a new array, or a scatter into it; to bool is added by "or"."""
+    constants = _constants(node.inputs[2:])
 
     def write(unless: jax.Array | None, x: jax.Array, y: jax.Array, *parts: Given) -> jax.Array | Checked[jax.Array]:
         if has_open(x.shape) or any(map(is_open, parts)):
             return _written(x, _plain_index(op.entries, parts), y, op.set)
         window = _window(op.entries, x.shape, parts)
-        index = _gather(window, op.entries, parts)
+        index = _gather(window, op.entries, parts, constants)
         if index is None:
             return window.checked(window.write(x, y, op.set, unless))
         if unless is not None:
