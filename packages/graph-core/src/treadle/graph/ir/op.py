@@ -491,9 +491,7 @@ class Op(PublishedBase, ABC):
         """
         return False
 
-    # Identity
-
-    # The names of a dataclass's parameters, once something asked for them.
+    # Identity: the names of a dataclass's parameters, once something asked for them.
     _parameters_known: ClassVar[tuple[type, Sequence[str]] | None] = None
 
     def _parameter_names(self) -> Sequence[str] | None:

@@ -576,12 +576,10 @@ class Elemwise(TensorOp):
         if isinstance(term.type, NullType):
             return term
         fitted = cotangent_of(x, term)  # type: ignore[arg-type]  # made of tensors
-        # Through `grad`, inputs may come in ranks of their own.
-        if fitted.ndim == x.ndim and all(v is x or (v.ndim == x.ndim and never_broadcasts(v)) for v in inputs):
+        fits = fitted.ndim == x.ndim  # through `grad`, inputs may come in ranks of their own
+        if fits and all(v is x or (v.ndim == x.ndim and never_broadcasts(v)) for v in inputs):
             return fitted
-        if fitted.ndim == x.ndim and never_broadcasts(x):
-            return upward.summed_along(fitted, range(x.ndim))
-        return sum_to(fitted, x)
+        return upward.summed_along(fitted, range(x.ndim)) if fits and never_broadcasts(x) else sum_to(fitted, x)
 
     def __str__(self) -> str:
         marks = "".join(f",{o}->{i}" for o, i in self.inplace)
