@@ -33,7 +33,7 @@ class Status(IntEnum):
     INTERRUPT = 16  # a handler of a signal raised
 
 
-class Lock(IntEnum):
+class Locking(IntEnum):
     """What a call by the helper extension does with the interpreter's lock while the program runs."""
 
     HOLD = 0
