@@ -128,6 +128,9 @@ static inline float tr_f32_round_f16(float f) {
 #endif
 }
 """,
+    "tr_f64_round_f16": """\
+static inline float tr_f64_round_f16(double d) { return tr_f32_round_f16(tr_f64_to_odd(d)); }
+""",
 }
 
 # By hand, though there are kernels: loading the language for them takes as long as such a program's first call.
