@@ -19,12 +19,12 @@ import treadle.tensor as tt
 from treadle.compile import In, function, shared
 from treadle.config import config
 from treadle.graph import FunctionGraph, NodeError
-from treadle.link.c.conventions.convention import SHORT, Locking
 from treadle.link.c.linker import CLinker
 from treadle.link.c.support import libraries
 from treadle.link.c.support.libraries import SUPPORT, SupportLibraries
 from treadle.link.c.support.pool import Pool
 from treadle.link.c.toolchain import Toolchain, find_toolchain
+from treadle.tensor import SHORT_VECTOR as SHORT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -93,10 +93,10 @@ def test_caller_leaves_other_arguments_to_the_fallback(args: tuple[Any, ...]) ->
 def test_quick_calls_hold_the_interpreters_lock_only_where_programs_cannot_take_long(link: Callable[..., Any]) -> None:
     n, x, y, m = tt.lscalar("n"), tt.dscalar("x"), tt.dvector("y"), tt.dmatrix("m")
     loop = tt.scan(lambda total: total + 1, outputs_info=[x], n_steps=n, return_updates=False)
-    programs: dict[Locking, list[tuple[list[Any], Any]]] = {
-        Locking.HOLD: [([x], x + 1)],
-        Locking.RELEASE_IF_LONG: [([y], tt.exp(y) + np.ones(SHORT)), ([y], (y * 2).sum()), ([x, y], x + y)],
-        Locking.RELEASE: [([n], tt.arange(n)), ([y], y + np.ones(SHORT + 1)), ([m], m + 1), ([x, n], loop)],
+    programs: dict[str, list[tuple[list[Any], Any]]] = {
+        "hold": [([x], x + 1)],
+        "release if long": [([y], tt.exp(y) + np.ones(SHORT)), ([y], (y * 2).sum()), ([x, y], x + y)],
+        "release": [([n], tt.arange(n)), ([y], y + np.ones(SHORT + 1)), ([m], m + 1), ([x, n], loop)],
     }
     for lock, graphs in programs.items():
         assert [link(inputs, [out]).recipe.lock for inputs, out in graphs] == [lock] * len(graphs)

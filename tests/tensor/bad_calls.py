@@ -151,6 +151,7 @@ RECORDS = frozenset(
         "LoopParts",
         "enter_array_rules",
         "expand_with_loops",
+        "locking_of",
         "shape_values",
         "Composite",
         "ExternalOp",

@@ -35,7 +35,7 @@ MODULES = (
 FOR_AUTHORS = {
     *("bit_generator_functions", "sampler_address", "beta_tail_integral", "gamma_tail_integral", "compiled_loop"),
     *("enter_array_rules", "expand_with_loops", "filled_index", "gather_plan", "symbolic_count", "range_length"),
-    *("basic_part", "load_families"),
+    *("basic_part", "load_families", "locking_of"),
     "plain_arrays",
     *("get_idx_list", "get_slice_elements", "index_vars_to_types", "indices_from_subtensor"),
     *("unflatten_index_variables", "shape_values", "stage", "static_positions", "mode_not_slow", "wrap_external"),

@@ -58,6 +58,7 @@ LAZY = {
     "linking.devices": "Devices",
     "linking.generator_states": "expand_with_loops",
     "linking.lengths": "LENGTH_OPERATORS REDUCED_BY",
+    "linking.locking": "SHORT_VECTOR locking_of",
     "linking.portable_linker": "PortableLinker",
     "loops.loops": "ENDLESS LoopInputs RowLengths Scan",
     "loops.parts": "LoopParts LoopResults",

@@ -13,7 +13,6 @@ from treadle.link.c.assembly import Assembly
 from treadle.link.c.building import program_key, program_library
 from treadle.link.c.checking import has_type
 from treadle.link.c.conventions.abi import SharedLibrary
-from treadle.link.c.conventions.convention import SHORT, Locking
 from treadle.link.c.errors import BackendUnavailableError, CompileError, HelperError, LibraryGoneError
 from treadle.link.c.loading import Recipe, assemble, begin_loading_blas, open_library
 from treadle.link.c.objects import Source
@@ -35,7 +34,7 @@ from treadle.link.vm import (
     link_in_segments,
     passes_by,
 )
-from treadle.tensor import DimShuffle, Elemwise, FusedReduction, Reduction, tensors
+from treadle.tensor import Elemwise, FusedReduction, locking_of, tensors
 
 # How often to compile and load a library that other processes keep removing.
 TRIES = 3
@@ -155,33 +154,14 @@ def _recipe(unit: Unit, key: str, source: str) -> Recipe:
         keeps_blocks=unit.keeps_blocks,
         overwrites=unit.overwrites,
         errors=dict(needs.errors),
-        lock=_lock(unit),
+        # A user's texts may take any time.
+        lock="release" if needs.has_texts else locking_of(unit.fgraph),
         pointers=needs.pointers if needs.initialises else None,
         headers=needs.user_headers(),
         source=Later.of(source),
         nodes=Later.of(tuple(unit.nodes)),
         loops=tuple(unit.loops),
     )
-
-
-def _lock(unit: Unit) -> Locking:
-    """Return what quick calls do with the interpreter's lock: programs that may take long let it go.
-
-    Elementwise functions and reductions of vectors take time for the elements of their arguments and constants.
-    """
-    if unit.loops:
-        return Locking.RELEASE
-    variables = tensors([*unit.fgraph.variables])
-    rank = max((v.type.ndim for v in variables), default=0)
-    if not rank:
-        return Locking.HOLD
-    is_bounded = (
-        rank == 1
-        and not unit.requirements.has_texts
-        and all(isinstance(node.op, Elemwise | Reduction | FusedReduction | DimShuffle) for node in unit.layout.order)
-        and all(x.data.size <= SHORT for x in unit.constants)
-    )
-    return Locking.RELEASE_IF_LONG if is_bounded else Locking.RELEASE
 
 
 def compile_unit(toolchain: Toolchain, unit: Unit, source: Source) -> tuple[Path, str]:

@@ -15,7 +15,7 @@ from treadle.config import dataclass, new_lock, span
 from treadle.kernels import sorts_table
 from treadle.link.c.background import BACKGROUND
 from treadle.link.c.conventions.abi import BRIDGE
-from treadle.link.c.conventions.convention import FIXED, MOST_ARGUMENTS, Locking
+from treadle.link.c.conventions.convention import FIXED, MOST_ARGUMENTS
 from treadle.link.c.conventions.lapack import blas_pointers
 from treadle.link.c.errors import BackendUnavailableError, CompileError, LibraryGoneError
 from treadle.link.c.program import Binary, CProgram
@@ -55,8 +55,8 @@ class Recipe:
     # Whether the graph may overwrite an argument, so that a call must not run it a second time.
     overwrites: bool
     errors: Mapping[tuple[int, int], tuple[type[Exception], str]]
-    # What a quick call does with the interpreter's lock.
-    lock: Locking
+    # What a quick call does with the interpreter's lock: see `treadle.tensor.locking_of`.
+    lock: str
     # The functions whose addresses its initialisation needs; None if it has no initialisation.
     pointers: tuple[CPointer, ...] | None
     # The user's header files that its text includes, with digests of their contents.

@@ -162,7 +162,7 @@ class CProgram(Program):
         if self.recipe.overwrites:
             return  # the fallback would compute again with what is overwritten
         results = [*zip(self._kinds, self._shapes, strict=True)]
-        lock = int(self.recipe.lock)
+        lock = ("hold", "release", "release if long").index(self.recipe.lock)
         binary, inputs = self._binary, len(self._graph.inputs)
 
         def make(extension: ModuleType) -> None:

@@ -33,16 +33,6 @@ class Status(IntEnum):
     INTERRUPT = 16  # a handler of a signal raised
 
 
-class Locking(IntEnum):
-    """What a call by the helper extension does with the interpreter's lock while the program runs."""
-
-    HOLD = 0
-    RELEASE = 1
-    # Release it if an argument has more than SHORT elements, since letting go takes longer than a few elements do.
-    RELEASE_IF_LONG = 2
-
-
-SHORT = 256
 # A user's function that returns 1 to MOST_ERRORS gives the status USER plus that number.
 USER = 100
 MOST_ERRORS = 155

@@ -5,7 +5,7 @@ It is the one text that includes Python's and NumPy's headers; nothing waits for
 
 from __future__ import annotations
 
-from treadle.link.c.conventions.convention import SHORT
+from treadle.tensor import SHORT_VECTOR
 
 CALLS = r"""
 #define PY_SSIZE_T_CLEAN
@@ -237,4 +237,4 @@ PyMODINIT_FUNC PyInit__treadle_calls(void) {
   if (PyType_Ready(&BlockType) < 0 || PyType_Ready(&CallerType) < 0) return NULL;
   return PyModule_Create(&definition);
 }
-""".replace("@SHORT@", str(SHORT))
+""".replace("@SHORT@", str(SHORT_VECTOR))

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from treadle.config import dataclass
-from treadle.graph import FunctionGraph, HasInnerGraph, overwritten_arguments
+from treadle.graph import FunctionGraph, overwritten_arguments
 from treadle.link.numba.dtypes import STORAGES
 from treadle.link.numba.routines.externals import FIXED_WORDS
 from treadle.link.numba.routines.objects import SINGLE, TYPE, dtype_word
 from treadle.link.numba.status import CHECK, MEMORY
 from treadle.link.numba.text.library import LIBRARY
 from treadle.link.numba.text.unit import Unit, indented, make_kernel
-from treadle.tensor import TensorType, tensors
+from treadle.tensor import SHORT_VECTOR, TensorType, locking_of, tensors
 
+_LET_GO, _TAKE = "state = python_PyEval_SaveThread_n(0)", "python_PyEval_RestoreThread_w(state)"
 # A frame of so many words at most stands on the stack.
 _MOST_ON_STACK = 512
 
@@ -124,8 +125,12 @@ def entry(fgraph: FunctionGraph, perform: Unit) -> Unit:
         if i in overwritten:
             checks.append(f"wrong = wrong | i8(wrong == 0 and is_read_only(x[{i}]))")
     run = [f"status = {perform.name}(table, place)"]
-    if _has_arrays(fgraph):
-        run = ["state = python_PyEval_SaveThread_n(0)", *run, "python_PyEval_RestoreThread_w(state)"]
+    locking = locking_of(fgraph)
+    is_long = [f"given[{at + 1}] > {SHORT_VECTOR}" for kind, at in zip(inputs, starts, strict=False) if kind.ndim]
+    if locking == "release":
+        run = [_LET_GO, *run, _TAKE]
+    elif locking == "release if long" and is_long:
+        run = ["state = 0", f"if {' or '.join(is_long)}:", f"    {_LET_GO}", *run, "if state != 0:", f"    {_TAKE}"]
     lines += [*indented([*checks, "if wrong == 0:", *indented(run)])]
     lines += ["if status != 0:", "    return refused(table, args, count, names, status)"]
     lines.append(f"made = room_i8_{len(outputs) + 1}(0)")
@@ -138,10 +143,3 @@ def entry(fgraph: FunctionGraph, perform: Unit) -> Unit:
     lines.append(f"return listed(place_i8(made), {len(outputs)})")
     params = [("self", "i8"), ("args", "i8"), ("count", "i8"), ("names", "i8")]
     return make_kernel("run", params, lines, (perform, *LIBRARY.used_by("\n".join(lines))))
-
-
-def _has_arrays(fgraph: FunctionGraph) -> bool:
-    """Whether a graph may run for long: it has arrays, or graphs inside."""
-    return any(v.type.ndim for v in tensors([*fgraph.variables])) or any(
-        isinstance(node.op, HasInnerGraph) for node in fgraph.apply_nodes
-    )
