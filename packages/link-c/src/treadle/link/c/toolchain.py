@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from treadle.cache import Cache, default_cache, digest, processor
-from treadle.config import checkpoint, config, dataclass, lazy_module, new_lock, span
+from treadle.config import COLLECTOR, checkpoint, config, dataclass, lazy_module, new_lock, span
 from treadle.link.c.conventions.abi import BRIDGE
 from treadle.link.c.errors import CompileError, CompilerWarning
 
@@ -199,6 +199,7 @@ def _run(command: Sequence[str], shown: str) -> tuple[int, str]:
         msg = f"c: the compiler cannot be run ({error}), command: {shown}. Set the option cxx."
         raise CompileError(msg) from error
     try:
+        COLLECTOR.use_wait()
         said = _output(process, limit)
     except subprocess.TimeoutExpired as error:
         msg = (
