@@ -34,8 +34,8 @@ for _name, _text in {
     "real": "re_{t}({0})",
     "imag": "im_{t}({0})",
     "conj": "conj_{t}({0})",
-    "exp2": f"{{t}}(libmc_exp(c16({{0}} * {math.log(2)!r})))",
-    "log2": f"{{t}}(libmc_log(c16({{0}}))) * {1 / math.log(2)!r}",
-    "log10": f"{{t}}(libmc_log(c16({{0}}))) * {1 / math.log(10)!r}",
+    "exp2": f"{{t}}(libmc_exp_c16(c16({{0}} * {math.log(2)!r})))",
+    "log2": f"{{t}}(libmc_log_c16(c16({{0}}))) * {1 / math.log(2)!r}",
+    "log10": f"{{t}}(libmc_log_c16(c16({{0}}))) * {1 / math.log(10)!r}",
 }.items():
     SCALARS.register(_name, {"c": _text})
