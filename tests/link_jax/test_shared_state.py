@@ -332,7 +332,6 @@ def test_writing_where_a_position_says_takes_the_memory_over_and_a_failed_call_c
     for at in (5, 1):
         f(at, 2.5)
         g(at, 2.5)
-    place = inside(w).unsafe_buffer_pointer()
     for _ in range(2):
         with pytest.raises(IndexError, match="out of bounds"):
             f(LARGE, 1.0)
@@ -347,12 +346,12 @@ def test_writing_where_a_position_says_takes_the_memory_over_and_a_failed_call_c
     assert view.tobytes() == expected.get_value().tobytes()
     del held, view
     g(7, -1.0)
-    if not name.endswith("slice"):
-        place = inside(w).unsafe_buffer_pointer()
+    place = inside(w).unsafe_buffer_pointer()
     f(np.array(4), np.array(0.5))
     g(4, 0.5)
     assert w.get_value().tobytes() == expected.get_value().tobytes()
-    assert (inside(w).unsafe_buffer_pointer() == place) == (not name.endswith("slice"))
+    # New memory may lie where older values did.
+    assert inside(w).unsafe_buffer_pointer() == place or name.endswith("slice")
 
 
 def test_a_check_of_what_is_written_keeps_the_old_value() -> None:
