@@ -75,11 +75,12 @@ class OwnReferences:
     Parameters
     ----------
     calls
-        How many calls below the caller, which has the value in a local variable, they are counted.
+        How many calls below the caller, which has the value in a local variable, they are counted; with 0, by the
+        caller itself, of the value as it is in the cell.
 
     Examples
     --------
-    >>> OwnReferences(2)() > OwnReferences(1)() > 0
+    >>> OwnReferences(2)() > OwnReferences(1)() > 0 and OwnReferences(0)() > 0
     True
     """
 
@@ -93,7 +94,7 @@ class OwnReferences:
 
         def caller() -> int:
             value = cell[0]
-            return called(value, calls)
+            return called(value, calls) if calls else getrefcount(cell[0])
 
         self._caller = caller
 

@@ -11,6 +11,7 @@ import numpy as np
 from treadle.link.jax.processes import HOME
 from treadle.link.jax.programs.calls import array_class, kept_arrays, lost, swap_x64
 from treadle.link.jax.programs.ownership import owned
+from treadle.link.vm import OwnReferences
 
 if TYPE_CHECKING:
     from jax import Array
@@ -19,9 +20,8 @@ if TYPE_CHECKING:
     from treadle.link.jax.programs.calls import Take
     from treadle.link.vm import UpdatingText
 
-# References to a value that nobody holds but its cell: the cell's, the caller's local variable, and the one of the
-# count itself, which reads the value from the cell.
-_OWN_REFERENCES = 3
+# The caller counts them itself, of the value in the cell.
+own_references = OwnReferences(0)
 
 
 def write_calls(
@@ -39,7 +39,7 @@ def write_calls(
     given = [i for i in range(len(values)) if i not in text.cells]
     scope |= {
         "jax_array": array_class(), "jax_count": getrefcount, "jax_home": HOME, "jax_host": np.ndarray,
-        "jax_lost": lost, "jax_own": owned, "jax_run": None, "jax_swap": swap_x64,
+        "jax_lost": lost, "jax_most": own_references, "jax_own": owned, "jax_run": None, "jax_swap": swap_x64,
         **{f"jax_k{k}": value for k, value in enumerate(constants)},
         **{f"jax_dtype{i}": getattr(kinds[i], "numpy_dtype", None) for i in given},
     }  # fmt: skip
@@ -48,7 +48,7 @@ def write_calls(
         # Compiled code would take the bytes of the other order as they are.
         *(f"({values[i]}.__class__ is jax_array or {_is_on_host(values[i], i)})" for i in given),
         *(f"{values[i]}.__class__ is jax_array" for i in text.cells),
-        *(f"jax_count({text.cells[i]}) <= {_OWN_REFERENCES}" for i in replaced),
+        *(f"jax_count({text.cells[i]}) <= jax_most()" for i in replaced),
     ]
     packed = [*values, *(f"jax_k{k}" for k in range(len(constants)))]
     # Nothing can interrupt this between the call and the last of the writes: they are on one line, and call nothing.
