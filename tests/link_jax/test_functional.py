@@ -157,6 +157,25 @@ def test_jax_differentiates_as_treadle_does_at_zero_and_where_operands_are_equal
         np.testing.assert_allclose(slope[defined], wanted[defined], rtol=1e-7, atol=1e-12)
 
 
+LOADED = """
+import jax, numpy as np
+import treadle.tensor as tt
+from treadle.graph import FunctionGraph
+from treadle.link.jax import JAX, jax_function
+JAX.load()
+v, x = tt.dvectors("v", "x")
+compiled = jax_function(FunctionGraph([v, x], [tt.jv(v, x)]))
+with jax.enable_x64(True):
+    slope = jax.grad(lambda x: compiled(np.array([-1.0, 1.0]), x)[0].sum())(np.zeros(2))
+assert slope.tolist() == [-0.5, 0.5], slope
+"""
+
+
+def test_derivatives_of_functions_that_are_imported_after_the_backend_are_treadles() -> None:
+    done = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_derivatives_are_treadles_in_every_order_and_transformation() -> None:
     x, y = tt.dvectors("x", "y")
     result = tt.logaddexp(x, y) * tt.softplus(x)

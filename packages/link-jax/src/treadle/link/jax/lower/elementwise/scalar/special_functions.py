@@ -18,8 +18,8 @@ from jax.scipy import special
 import treadle.tensor as tt
 from treadle.graph import FunctionGraph
 from treadle.link.jax.lower.elementwise.scalar.array_functions import FUNCTIONS, repeated
-from treadle.link.jax.scalars import SCALARS
-from treadle.tensor import SCALAR_OPS, beta_tail_integral, gamma_tail_integral
+from treadle.link.jax.scalars import SCALARS, ScalarFunction
+from treadle.tensor import SCALAR_OPS, ScalarOp, beta_tail_integral, gamma_tail_integral
 
 for _name in ("i0", "i1", "gammaln", "digamma", "tri_gamma", "polygamma", "gammaincinv", "gammainccinv"):
     SCALARS.register(_name, {"f": getattr(FUNCTIONS, _name)})
@@ -69,6 +69,15 @@ def _by_expansion(name: str, *operands: jax.Array) -> jax.Array:
     return _expansion(name, tuple(str(x.dtype) for x in operands), jnp.ndim(operands[0]))(*operands)[0]
 
 
-for _name in SCALAR_OPS.names():
-    if SCALAR_OPS[_name].expansion is not None and not SCALARS.entries(_name):
-        SCALARS.register(_name, {"f": partial(_by_expansion, _name)})
+def _expanded(scalar_op: ScalarOp, kind: str) -> ScalarFunction | None:
+    """Return the function of a scalar op that has an expression in tensors, and none of JAX's.
+
+    It is asked for each, since modules of functions are imported when something first names one.
+    """
+    name = scalar_op.name
+    if kind != "f" or scalar_op.expansion is None or SCALARS.entries(name) or name not in SCALAR_OPS:
+        return None
+    return partial(_by_expansion, name)
+
+
+SCALARS.find_by(ScalarOp, _expanded)
