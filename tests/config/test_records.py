@@ -195,3 +195,34 @@ def test_refuses_a_default_that_instances_would_share(make: Any) -> None:
 def test_refuses_to_thaw_what_is_frozen() -> None:
     with pytest.raises(TypeError, match="frozen"):
         dataclass(type("Thawed", (Point,), {}))
+
+
+def test_refuses_a_field_without_default_behind_one_that_has_one() -> None:
+    class Given:
+        first: int = 1
+        second: int
+
+    with pytest.raises(TypeError, match=r"Given: a field without a default follows one that has one"):
+        dataclass(Given)
+
+
+def test_names_of_fields_are_the_methods_own() -> None:
+    """Names that the text of methods uses itself, in classes of as many fields as another one."""
+
+    @dataclass(frozen=True)
+    class Plain:
+        a: int
+        b: int
+        c: int = 3
+
+    @dataclass(frozen=True)
+    class Odd:
+        hash: int
+        other: int
+        f0: int = 4
+
+    assert (Plain(1, 2), Odd(1, other=2)) == (Plain(a=1, b=2, c=3), Odd(hash=1, other=2, f0=4))
+    assert len({Odd(1, 2), Odd(1, 2, 4), Odd(1, 2, 3)}) == 2
+    assert repr(Odd(1, 2)).endswith("Odd(hash=1, other=2, f0=4)")
+    with pytest.raises(TypeError, match=r"__init__\(\) missing 1 required positional argument: 'other'"):
+        Odd(1)

@@ -1,12 +1,14 @@
 """`dataclass` of the standard library, with classes made in a third of the time.
 
 The standard decorator compiles each method by itself, and a process makes some 150 such classes before its first
-result. Here the methods that must be quick are compiled together, and the others are closures.
+result. Here the code of the methods that must be quick is compiled once for all classes of as many fields, and renamed;
+the others are closures.
 """
 
 from __future__ import annotations
 
 from reprlib import recursive_repr
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from treadle.config.lazy import lazy_module
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     import dataclasses
     from collections.abc import Callable, Collection, Iterator, Sequence
     from dataclasses import dataclass as dataclass  # noqa: PLC0414 - type checkers know this one, and export it
+    from types import CodeType
 
     Fields = Sequence[dataclasses.Field[Any]]
     Method = Callable[..., Any]
@@ -78,30 +81,67 @@ def _compiled(cls: type, fields: Fields, *, eq: bool, frozen: bool) -> dict[str,
     """Return ``__init__``, and ``__eq__`` and ``__hash__`` where they are asked for."""
     # Frames of the methods are those of the class's module, as messages ask.
     scope: dict[str, Any] = {"__name__": cls.__module__, "_set": object.__setattr__, "_MADE": _MADE}
+    methods = {"__init__": _initializer(cls, fields, scope, frozen=frozen)}
+    if eq:
+        compared = [f.name for f in fields if f.compare]
+        names = _placeholders(len(compared))
+        text = f"""def __eq__(self, other):
+ if other.__class__ is not self.__class__:
+  return NotImplemented
+ return {_tuple("self", names)} == {_tuple("other", names)}"""
+        methods["__eq__"] = FunctionType(_code(text, compared), scope)
+        if frozen:
+            hashed = [f.name for f in fields if (f.compare if f.hash is None else f.hash)]
+            text = f"def __hash__(self):\n return hash({_tuple('self', _placeholders(len(hashed)))})"
+            methods["__hash__"] = FunctionType(_code(text, hashed), scope)
+    return methods
+
+
+def _initializer(cls: type, fields: Fields, scope: dict[str, Any], *, frozen: bool) -> Method:
+    names = _placeholders(len(fields))
     # Those by keyword only come last.
-    ordered = sorted((f for f in fields if f.init), key=lambda f: bool(f.kw_only))
-    first_named = next((i for i, f in enumerate(ordered) if f.kw_only), None)
-    parameters = ["self", *(_parameter(f, scope) for f in ordered)]
-    if first_named is not None:
-        parameters.insert(1 + first_named, "*")
-    lines = [f"def __init__({', '.join(parameters)}):", *_assignments(fields, scope, frozen=frozen)]
+    by_place = [(f, name) for f, name in zip(fields, names, strict=True) if f.init and not f.kw_only]
+    by_name = [(f, name) for f, name in zip(fields, names, strict=True) if f.init and f.kw_only]
+    parameters = ["self", *(name for _, name in by_place), *(["*"] if by_name else ()), *(name for _, name in by_name)]
+    lines = [f"def __init__({', '.join(parameters)}):", *_assignments(fields, names, scope, frozen=frozen)]
     if hasattr(cls, "__post_init__"):
         lines.append(" self.__post_init__()")
     lines += [] if len(lines) > 1 else [" pass"]
-    names = ["__init__"]
-    if eq:
-        compared = [f.name for f in fields if f.compare]
-        own, others = _tuple("self", compared), _tuple("other", compared)
-        lines += ["def __eq__(self, other):", " if other.__class__ is not self.__class__:", "  return NotImplemented"]
-        lines.append(f" return {own} == {others}")
-        names.append("__eq__")
-        if frozen:
-            hashed = [f.name for f in fields if (f.compare if f.hash is None else f.hash)]
-            lines += ["def __hash__(self):", f" return hash({_tuple('self', hashed)})"]
-            names.append("__hash__")
-    exec("\n".join(lines), scope)
-    scope["__init__"].__annotations__ = {**{f.name: f.type for f in ordered}, "return": None}
-    return {name: scope[name] for name in names}
+    code = _code("\n".join(lines), [f.name for f in fields])
+    defaults = [_default(f) for f, _ in by_place]
+    given = [value for value in defaults if value is not dataclasses.MISSING]
+    if any(value is dataclasses.MISSING for value in defaults[len(defaults) - len(given) :]):
+        msg = f"{cls.__qualname__}: a field without a default follows one that has one; give it one, or put it before"
+        raise TypeError(msg)
+    made = FunctionType(code, scope, None, tuple(given))
+    named = {f.name: value for f, _ in by_name if (value := _default(f)) is not dataclasses.MISSING}
+    made.__kwdefaults__ = named or None
+    made.__annotations__ = {**{f.name: f.type for f, _ in (*by_place, *by_name)}, "return": None}
+    return made
+
+
+# The code of methods by their text, in which fields have other names: few texts serve all classes, and to rename takes
+# a fiftieth of the time to compile.
+_CODES: dict[str, CodeType] = {}
+
+
+def _placeholders(count: int) -> list[str]:
+    return [f"f{i}" for i in range(count)]
+
+
+def _code(text: str, names: Sequence[str]) -> CodeType:
+    """Return the code of a method, whose text has the fields' names as placeholders."""
+    code = _CODES.get(text)
+    if code is None:
+        made: dict[str, Any] = {}
+        exec(text, made)
+        code = _CODES[text] = next(value.__code__ for value in made.values() if isinstance(value, FunctionType))
+    named = dict(zip(_placeholders(len(names)), names, strict=True))
+    return code.replace(
+        co_varnames=tuple([named.get(name, name) for name in code.co_varnames]),
+        co_names=tuple([named.get(name, name) for name in code.co_names]),
+        co_consts=tuple([named.get(value, value) if type(value) is str else value for value in code.co_consts]),
+    )
 
 
 class _Made:
@@ -113,29 +153,24 @@ class _Made:
 _MADE = _Made()
 
 
-def _parameter(field: dataclasses.Field[Any], scope: dict[str, Any]) -> str:
-    """Return a parameter of ``__init__`` with its default, which is entered in the scope."""
-    if field.default_factory is not dataclasses.MISSING:
-        return f"{field.name}=_MADE"
-    if field.default is dataclasses.MISSING:
-        return field.name
-    scope[f"_default_{field.name}"] = field.default
-    return f"{field.name}=_default_{field.name}"
+def _default(field: dataclasses.Field[Any]) -> object:
+    """Return what a parameter of ``__init__`` is where it is not given, `dataclasses.MISSING` if it must be."""
+    return field.default if field.default_factory is dataclasses.MISSING else _MADE
 
 
-def _assignments(fields: Fields, scope: dict[str, Any], *, frozen: bool) -> Iterator[str]:
-    """Yield the lines of ``__init__`` that set the fields."""
-    for f in fields:
-        value = f.name
+def _assignments(fields: Fields, names: Sequence[str], scope: dict[str, Any], *, frozen: bool) -> Iterator[str]:
+    """Yield the lines of ``__init__`` that set the fields; what they need is entered in the scope."""
+    for f, name in zip(fields, names, strict=True):
+        value = name
         if f.default_factory is not dataclasses.MISSING:
-            scope[f"_make_{f.name}"] = f.default_factory
-            value = f"_make_{f.name}()" + (f" if {f.name} is _MADE else {f.name}" if f.init else "")
+            scope[f"_make_{name}"] = f.default_factory
+            value = f"_make_{name}()" + (f" if {name} is _MADE else {name}" if f.init else "")
         elif not f.init:
             if f.default is dataclasses.MISSING:
                 continue
-            scope[f"_default_{f.name}"] = f.default
-            value = f"_default_{f.name}"
-        yield f" _set(self, {f.name!r}, {value})" if frozen else f" self.{f.name} = {value}"
+            scope[f"_default_{name}"] = f.default
+            value = f"_default_{name}"
+        yield f" _set(self, {name!r}, {value})" if frozen else f" self.{name} = {value}"
 
 
 def _tuple(thing: str, names: Sequence[str]) -> str:
