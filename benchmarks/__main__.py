@@ -12,20 +12,22 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from benchmarks import beside_jax, first, loops, random_numbers, tiers, torch_tables
 from benchmarks.models import SECTIONS
 from benchmarks.rewriting import MODELS
-from benchmarks.systems import LIMIT, TRUSTED, missing, present
+from benchmarks.systems import LIMIT, TRUSTED, WITH_WHEEL, missing, present, wheel
 from benchmarks.tables import CONDITIONS, PAGE, Table, check_agreement, kept_sections, median_of, show
 
 NAMES = ("import", "compile", "first", "tiers", "call", "run", "random", "jax", "loops", "torch", "rewrite", "memory")
 # Written below the table of each section.
 NOTES = {
-    "compile": "Cold: with empty compile directories; warm: with those that the cold run left. A dash: it takes "
-    "minutes, so it is left out, or it failed.",
+    "compile": "Cold: with empty compile directories; warm: with those that the cold run left. treadle-C-wheel: "
+    "with the wheel of `./dev support-wheel` installed. A dash: it takes minutes, so it is left out, or it failed.",
     "first": "From the expression to its value, in a process that has run another function; the compile directory has "
     "what functions share, and no program of this one. In brackets, the processors' time, compilers included.",
     "tiers": "Cold. In brackets, with tiers: until a call has run on the mode's own backend, other calls being made "
@@ -67,7 +69,7 @@ class Choice:
 
     def columns(self, *wanted: str) -> list[str]:
         """Return those of some systems that are there and asked for."""
-        here = {*present(), "treadle-C-plain"}
+        here = {*present(), "treadle-C-plain", *([WITH_WHEEL] if wheel() else [])}
         return [s for s in wanted if s in here and (not self.systems or s in self.systems)]
 
 
@@ -81,6 +83,11 @@ def measure(section: str, name: str, system: str, directory: str) -> dict[str, A
     if "-plain" in system:
         flags += ",c__support_libraries=False"
     env = {**os.environ, **CONDITIONS, "TREADLE_FLAGS": flags}
+    if system == WITH_WHEEL and (built := wheel()) is not None:
+        installed = Path(directory) / "wheel"
+        if not installed.exists():
+            zipfile.ZipFile(built).extractall(installed)
+        env["PYTHONPATH"] = str(installed)
     env |= {"JAX_COMPILATION_CACHE_DIR": f"{directory}/jax", "TORCHINDUCTOR_CACHE_DIR": f"{directory}/torch"}
     env["PYTENSOR_FLAGS"] = f"base_compiledir={directory}/pytensor"
     if section == "rewrite":
@@ -250,7 +257,7 @@ def call_section(choice: Choice) -> Table:
 
 def compile_section(choice: Choice) -> Table:
     """Measure the time from a fresh process to the first result, with an empty compile directory and a filled one."""
-    columns = choice.columns(*OURS, "treadle-JAX", *PEERS)
+    columns = choice.columns("treadle-C", WITH_WHEEL, "treadle-NUMBA", "treadle-JAX", *PEERS)
     table = Table("compile: fresh process to first result, seconds, cold / warm", ["", *columns])
     for name, model in choice.models("compile").items():
         colds: dict[str, list[Any]] = {s: [] for s in columns}

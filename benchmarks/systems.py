@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.limits import compiler, limit
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from benchmarks.model import Model
 
 LIMIT = "C by hand"
+# With what `./dev support-wheel` has compiled.
+WITH_WHEEL = "treadle-C-wheel"
 # Suffix of a system's name: arguments are used unchecked.
 TRUSTED = "!"
 
@@ -28,6 +31,11 @@ def present() -> list[str]:
     return [*(f"treadle-{n.upper()}" for n in ours), *peers, "numpy", *([LIMIT] if compiler() else [])]
 
 
+def wheel() -> Path | None:
+    """Return the wheel of what C programs share, if one was built."""
+    return max(Path("dist").glob("link_c_support-*.whl"), default=None)
+
+
 def missing() -> list[str]:
     """Return the peers that are not installed."""
     wanted = {"jax": "jax", "torch": "torch", "pytensor": "pytensor"}
@@ -38,7 +46,7 @@ def make(model: Model, system: str, directory: str) -> Callable[..., Any]:
     """Return a function of the model's arguments, which returns an array or a list of arrays."""
     name, trusted = system.removesuffix(TRUSTED), system.endswith(TRUSTED)
     if name.startswith("treadle-"):
-        return _treadle(model, name.removeprefix("treadle-").removesuffix("-plain"), trusted)
+        return _treadle(model, name.removeprefix("treadle-").partition("-")[0], trusted)
     if name.startswith("pytensor-"):
         return _pytensor(model, name.removeprefix("pytensor-"), trusted)
     if name == LIMIT:
