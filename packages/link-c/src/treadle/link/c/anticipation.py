@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import contextlib
 from collections import defaultdict
+from functools import partial
 from typing import TYPE_CHECKING
 
 from treadle.config import TreadleError, new_lock
 from treadle.graph import Constant, DeepCopyOp, FunctionGraph, Unsupported
 from treadle.kernels import TABLE as KERNELS
 from treadle.link.c.assembly import Assembly, helper_head
+from treadle.link.c.background import BACKGROUND
 from treadle.link.c.checking import has_type
 from treadle.link.c.conventions.dtypes import CTYPES
 from treadle.link.c.linking import LINKS_HELPERS, helper_library
@@ -23,6 +25,7 @@ from treadle.link.c.objects import OBJECTS, Source
 from treadle.link.c.support.prebuilt import PREBUILT
 from treadle.link.c.text.expression import expression
 from treadle.link.c.text.prelude import HEADERS
+from treadle.link.c.text.simd import simd_functions
 from treadle.link.c.text.unit import FEWEST_OPERANDS, FEWEST_SPARES, rounded_rank, write_unit
 from treadle.link.c.toolchain import Toolchain, find_toolchain, support_cache
 from treadle.tensor import (
@@ -74,6 +77,9 @@ class _Anticipation:
                 for at, x in enumerate(node.inputs):
                     clients[x].append((node, at))
             self._begin(_head(variables), [*_simple(nodes), *_of_ops(nodes, clients)], first=True)
+            # Functions of elements, which `begin` looks for, ask the compiler where its C library is.
+            if not isinstance(toolchain := find_toolchain(), str):
+                BACKGROUND.start(partial(simd_functions, toolchain), "vectors")
 
     def begin(self, fgraph: FunctionGraph) -> None:
         if all(has_type(v.type) for v in (*fgraph.inputs, *fgraph.outputs)):
