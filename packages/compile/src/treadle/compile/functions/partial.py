@@ -25,9 +25,23 @@ if TYPE_CHECKING:
     from treadle.compile.functions.specification import Specification
     from treadle.graph import Apply, Type, Value, Variable
 
-# What refers to a value that only its cell holds while `PartialWriter` looks at it: two slots of the cell, a local
-# variable of the caller and its list of targets, and the argument of getrefcount.
-_OWN_REFERENCES = 5
+
+def _references(targets: Sequence[Value], at: int) -> int:
+    return getrefcount(targets[at])
+
+
+def _own_references() -> int:
+    """Return how many references there are to a value that only its cell holds while `PartialWriter` looks at it.
+
+    They are two slots of the cell, a local variable of the caller, its list of targets, and what Python itself holds
+    during the question: five, but another version may need fewer. One that needs more has copies made.
+    """
+    cell = [object()] * 2
+    value = cell[0]
+    return min(_references([value], 0), 5)
+
+
+_OWN_REFERENCES = _own_references()
 
 
 class PartialUpdate(NamedTuple):
@@ -148,7 +162,7 @@ class PartialWriter:
         """
         with vm_scope():
             for k, steps in enumerate(self._steps):
-                other_references = getrefcount(targets[k]) - _OWN_REFERENCES
+                other_references = _references(targets, k) - _OWN_REFERENCES
                 if self._shared[k] and not self._types[k].owned_alone(targets[k], other_references):
                     targets[k] = self._types[k].copy_value(targets[k])
                 for op, places in steps:
