@@ -69,3 +69,9 @@ def test_choices_and_positions_out_of_bounds_are_errors() -> None:
         function([k], tt.unravel_index(k, (2, 3)), mode="VM")(np.array([6]))
     with pytest.raises(ValueError, match="negative"):
         function([k], tt.bincount(k), mode="VM")(np.array([1, -1]))
+    m = tt.dmatrix("m")
+    diagonal = function([m], tt.diag_indices_from(m), mode="VM")
+    np.testing.assert_array_equal(diagonal(np.ones((2, 2))), [[0, 1], [0, 1]])
+    for shape in ((2, 3), (3, 2)):
+        with pytest.raises(ValueError, match="diag_indices_from: all lengths of the tensor must be equal"):
+            diagonal(np.ones(shape))

@@ -109,3 +109,12 @@ def test_polygamma_far_below_0_ends_and_is_exact(mode: str) -> None:
         near = -1e4 - 0.25 if at < -1e6 else at
         wanted = float(mpmath.psi(int(order), mpmath.mpf(near)))
         np.testing.assert_allclose(value, wanted, rtol=1e-4 if at < -1e6 else 1e-11)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "int64"])
+def test_loggamma_has_no_value_below_0(dtype: str) -> None:
+    x = tt.tensor("x", dtype=dtype, shape=(None,))
+    places = np.array([3, -2, 0, 1, 7, -1], dtype)
+    values, wanted = function([x], tt.loggamma(x))(places), special.loggamma(places)
+    assert values.dtype == wanted.dtype
+    np.testing.assert_allclose(values, wanted, rtol=1e-6)

@@ -12,7 +12,7 @@ from treadle.tensor.arguments.values import as_callable, as_choice, as_integer, 
 from treadle.tensor.control.assertion import CheckAndRaise
 from treadle.tensor.elementwise.arithmetic import add, floor_div, mod, mul
 from treadle.tensor.elementwise.cast import cast
-from treadle.tensor.elementwise.comparison import ge, lt
+from treadle.tensor.elementwise.comparison import eq, ge, lt
 from treadle.tensor.elementwise.logic import bitwise_and
 from treadle.tensor.errors import ShapeError
 from treadle.tensor.indexing.gathering import MODES, as_positions, in_bounds
@@ -151,6 +151,8 @@ def diag_indices(n: TensorLike, ndim: int = 2) -> tuple[TensorVariable, ...]:
 def diag_indices_from(arr: TensorLike) -> tuple[TensorVariable, ...]:
     """Return index arrays of the main diagonal of a tensor with equal lengths (as numpy.diag_indices_from).
 
+    The program raises a ValueError where lengths that are known in a call only are not equal.
+
     Examples
     --------
     >>> [at.eval() for at in tt.diag_indices_from(np.ones((2, 2)))]
@@ -163,7 +165,11 @@ def diag_indices_from(arr: TensorLike) -> tuple[TensorVariable, ...]:
             f"diag_indices_from: a tensor of rank 2 or more with equal lengths is needed, got {var} of type {var.type}."
         )
         raise ShapeError(msg)
-    return diag_indices(shape_i(var, 0), var.ndim)
+    n = shape_i(var, 0)
+    if None in var.type.shape:
+        equal = [eq(shape_i(var, d), n) for d in range(1, var.ndim)]
+        n = CheckAndRaise(ValueError, "diag_indices_from: all lengths of the tensor must be equal")(n, *equal)
+    return diag_indices(n, var.ndim)
 
 
 def mask_indices(

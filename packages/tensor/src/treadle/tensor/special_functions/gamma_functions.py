@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from math import inf
+from math import inf, nan
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -160,9 +160,21 @@ betaln: Elemwise = elementwise(
 # Γ(z + m) / Γ(z).
 poch = elementwise(name="poch", nin=2, dtypes=single_first, impl=of_scipy("poch"), pullback=_poch_terms)
 
-loggamma = alias(gammaln, "loggamma")
 psi = alias(digamma, "psi")
 trigamma = alias(tri_gamma, "trigamma")
+
+
+def loggamma(z: TensorLike) -> TensorVariable:
+    """Return log Γ(z) of real numbers, and NaN where `z` is negative (as scipy.special.loggamma).
+
+    `gammaln` is the logarithm of the absolute value, which negative numbers have too.
+
+    Examples
+    --------
+    >>> tt.loggamma([3.0, -0.5]).eval().round(6)
+    array([0.693147,      nan])
+    """
+    return switch(lt(z, 0), nan, gammaln(z))
 
 
 def factorial(n: TensorLike) -> TensorVariable:
