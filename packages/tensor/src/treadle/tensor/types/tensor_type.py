@@ -417,7 +417,9 @@ class TensorType(Type):
 
     def guard(self, name: str) -> tuple[str, dict[str, object]]:
         """Return a quick test of class, dtype, rank and known lengths."""
-        tests = [f"type({name}) is ndarray", f"{name}.dtype is {self.dtype}_", f"{name}.ndim == {self.ndim}"]
+        # The dtype of an array that was pickled is equal to the others, and another object.
+        same = f"({name}.dtype is {self.dtype}_ or {name}.dtype == {self.dtype}_)"
+        tests = [f"type({name}) is ndarray", same, f"{name}.ndim == {self.ndim}"]
         tests += [f"{name}.shape[{d}] == {n}" for d, n in enumerate(self.shape) if n is not None]
         return " and ".join(tests), {"ndarray": np.ndarray, f"{self.dtype}_": self.numpy_dtype}
 

@@ -20,6 +20,8 @@ from treadle.link.numba.status import INTERRUPT
 
 # The words of an object's header, behind which an array has its data, rank, lengths, strides, base and dtype.
 _HEAD = object.__basicsize__ // 8
+# The word of a dtype that has its kind, letter, byte order and number, behind the class of its elements.
+_KIND = _HEAD + 1
 # Where NumPy's table of functions has PyArray_NewFromDescr; positions in it never change.
 _NEW_FROM_DESCR = 94
 # Results of so many bytes or fewer are copied into arrays that NumPy allocates, which costs less than an owner.
@@ -47,8 +49,13 @@ TEXT = f"""
 def entered(x, type, descr, ndim, shift, place):  # i8 i8 i8 i8 i8 i8
     # Reads an array: writes its address, lengths, and strides in elements. Returns whether it is not as expected.
     head = as_i8(x)
-    if head[{_HEAD - 1}] != type or head[{_HEAD + 5}] != descr or i8(as_i4(x)[{2 * _HEAD + 2}]) != ndim:
+    if head[{_HEAD - 1}] != type or i8(as_i4(x)[{2 * _HEAD + 2}]) != ndim:
         return 1
+    dtype = head[{_HEAD + 5}]
+    if dtype != descr:
+        # That of an array that was pickled is equal to the others, and another object.
+        if as_i8(dtype)[{_KIND}] != as_i8(descr)[{_KIND}]:
+            return 1
     words = as_i8(place)
     bits = head[{_HEAD}]
     words[0] = bits

@@ -84,7 +84,8 @@ def quick_caller(
         fits = f"{name}.ndim == {kind.ndim}{shape}"
         text = f"{name}.__class__ is tensor and {name}.dtype is {name}_tensor and {fits}"
         tensors.append(f"{text} and {name}.is_cpu and not {name}.requires_grad")
-        arrays.append(f"{name}.__class__ is array and {name}.dtype is {name}_array and {fits}")
+        same = f"({name}.dtype is {name}_array or {name}.dtype == {name}_array)"
+        arrays.append(f"{name}.__class__ is array and {same} and {fits}")
     outputs = [name if is_tensor else f"{name}.numpy()" for name, is_tensor in zip(results, native, strict=True)]
     otherwise = f"return fallback(*[x for x in (*{packed}, *rest) if x is not ABSENT], **kw)"
     one_by_one = " and ".join([*tensors, "not transforms()"])
