@@ -11,7 +11,7 @@ import pytest
 import treadle.tensor as tt
 from treadle.compile import shared
 from treadle.config import config
-from treadle.tensor import TensorType, TensorTypeError
+from treadle.tensor import DTYPES, TensorType, TensorTypeError
 
 
 def test_equal_types_are_one_object() -> None:
@@ -208,7 +208,7 @@ def test_number_that_only_equals_a_length_is_refused() -> None:
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "uint64", "float64"])
 def test_numbers_that_are_read_quickly_are_those_that_are_converted_without_loss(dtype: str) -> None:
     kind = tt.TensorType(dtype, ())
-    read = kind.number_reader()
+    read = kind.quick_reader()
     assert read is not None
     for number in (0, -1, 127, 255, 300, 2**53, 2**53 + 1, 2**63, -(2**63), 2**64, 1.5, np.nan, -0.0):
         value = read(number)
@@ -220,10 +220,36 @@ def test_numbers_that_are_read_quickly_are_those_that_are_converted_without_loss
             assert isinstance(number, float) or number not in {0, 127}
     own = kind.numpy_dtype.type(3)
     assert isinstance(read(own), np.ndarray)
-    for other in (True, np.int16(3), [3], None, "3", np.array(3, dtype), 3j):
+    for other in (True, [3], None, "3", np.array(3, dtype), 3j, np.float128(3), np.array([3], "bool")):
         assert read(other) is other
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_arrays_that_are_read_quickly_are_those_that_lose_nothing(dtype: str) -> None:
+    for ndim in (0, 2):
+        kind = tt.TensorType(dtype, (None,) * ndim)
+        read = kind.quick_reader() or (lambda x: x)
+        for given in DTYPES:
+            array = np.arange(6).astype(given).reshape(2, 3)[:1, :1].reshape((1,) * ndim)
+            foreign = array.astype(array.dtype.newbyteorder())
+            for value in (array, *([array[()]] if not ndim else [])):
+                if value.dtype != dtype and np.can_cast(value.dtype, dtype, "safe"):
+                    made, expected = read(value), kind.filter(value)
+                    assert (made.dtype, made.shape, made.tobytes()) == (expected.dtype, (1,) * ndim, expected.tobytes())
+                elif value.dtype != dtype:
+                    assert read(value) is value
+            others = [array, [[1]], array[None], np.ma.masked_array(array), array.astype("V8") if ndim else array]
+            if array.dtype.itemsize > 1:
+                others.append(foreign)
+            for other in others:
+                if other is not array or given == dtype:
+                    assert read(other) is other
+    if dtype == "bool":
+        assert tt.TensorType("bool", (None,)).quick_reader() is None
+
+
 def test_there_is_no_quick_way_for_numbers_that_may_be_rounded() -> None:
-    for kind in (tt.TensorType("float32", ()), tt.TensorType("bool", ()), tt.TensorType("int64", (None,))):
-        assert kind.number_reader() is None
+    for dtype, number in (("float32", 1.5), ("float32", 3), ("bool", 1), ("int64", 1.5), ("int64", np.float32(1))):
+        read = tt.TensorType(dtype, ()).quick_reader()
+        assert read is not None
+        assert read(number) is number

@@ -103,7 +103,7 @@ class _Writer:
             unfit = "".join(f" or not ({test})" for test in tests if test is not None)
             self.add(f"if rest or kw{unfit}:")
             self.text.depth += 1
-            if self._write_numbers():
+            if self._write_readers():
                 self.add(f"if rest or kw{unfit}:")
                 self.text.depth += 1
         packed = f"({', '.join(arguments)}{',' if arguments else ''})"
@@ -116,16 +116,16 @@ class _Writer:
             self.add(f"if {unfit}: x{i} = convert({i}, x{i})")
         self.text.depth = depth
 
-    def _write_numbers(self) -> bool:
-        """Have arguments that are Python numbers made values at once, if there may be any."""
+    def _write_readers(self) -> bool:
+        """Have arguments that are easily converted made values at once, such as Python numbers, if there may be any."""
         if self._is_trusted():
             return False
         found = False
         for i in self.open:
-            read = None if self.inputs[i].strict else self.inputs[i].variable.type.number_reader()
+            read = None if self.inputs[i].strict else self.inputs[i].variable.type.quick_reader()
             if read is not None:
-                self.scope[f"number{i}"] = read
-                self.add(f"x{i} = number{i}(x{i})")
+                self.scope[f"read{i}"] = read
+                self.add(f"x{i} = read{i}(x{i})")
                 found = True
         return found
 

@@ -372,11 +372,11 @@ class Type(ABC):
         """
         return None
 
-    def number_reader(self) -> Callable[[Value], Value] | None:
-        """Return a quick function for arguments: a Python number becomes a value, all else is returned as it is.
+    def quick_reader(self) -> Callable[[Value], Value] | None:
+        """Return a quick function for arguments: what is easily converted becomes a value, such as a Python number.
 
-        It makes a value only of a number that `filter` takes under any rule of conversion but ``strict``. None, the
-        default, for types of which there are no numbers.
+        It converts only what `filter` converts, and in the same way, under any rule but ``strict``; all else it returns
+        as it is. None, the default, where there is no such function.
         """
         return None
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import sys
+from functools import cache
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -86,6 +87,41 @@ def _of_numpy(what: str, value: object, depth: int = 0) -> object:
         raise MaskedArrayError(msg, value)
     to_array = other_array(type(value))
     return value if to_array is None else to_array(what, value)
+
+
+def quick_reader(dtype: np.dtype, ndim: int, dtypes: tuple[str, ...]) -> Callable[[object], object] | None:
+    """Return a function that makes an array of a dtype and rank of what loses nothing by it, and leaves all else alone.
+
+    That is an array of another of some dtypes; and for rank 0 a NumPy scalar of these, and for int and float64 a Python
+    number.
+    """
+    array_class, array, safe = np.ndarray, np.array, _safe_dtypes(dtype, dtypes)
+    is_float = dtype == np.float64
+    low, high = (-(2**53), 2**53) if is_float else (1, 0)
+    if dtype.kind in "iu":
+        low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    scalars = frozenset({dtype.type, *(other.type for other in safe), *([float] if is_float else [])})
+
+    def read_array(value: Any) -> object:
+        if value.__class__ is array_class and value.ndim == ndim and value.dtype in safe:
+            return value.astype(dtype)
+        return value
+
+    def read(value: Any) -> object:
+        kind = value.__class__
+        if (low <= value <= high) if kind is int else kind in scalars:
+            return array(value, dtype)
+        return read_array(value)
+
+    if ndim == 0:
+        return read
+    return read_array if safe else None
+
+
+@cache
+def _safe_dtypes(dtype: np.dtype, dtypes: tuple[str, ...]) -> frozenset[np.dtype]:
+    """Return those of some dtypes, but for one, whose numbers all are numbers of that one."""
+    return frozenset(d for d in map(np.dtype, dtypes) if d != dtype and np.can_cast(d, dtype, "safe"))
 
 
 def numbers_exceed(value: object, dtype: np.dtype, bound: float) -> bool:

@@ -12,7 +12,15 @@ from treadle.config import config, new_lock, text_of
 from treadle.graph import Type, Variable, as_index
 from treadle.tensor.arguments.values import as_integer, as_items, known_integer
 from treadle.tensor.errors import ShapeError, TensorTypeError
-from treadle.tensor.types.arrays import agree, array_of, buffers, describe_difference, magnitude, numbers_exceed
+from treadle.tensor.types.arrays import (
+    agree,
+    array_of,
+    buffers,
+    describe_difference,
+    magnitude,
+    numbers_exceed,
+    quick_reader,
+)
 from treadle.tensor.types.dtype_rules import check_conversion
 from treadle.tensor.types.other_arrays import is_other_array, other_array
 from treadle.tensor.types.policy import check_float64
@@ -423,22 +431,9 @@ class TensorType(Type):
         tests += [f"{name}.shape[{d}] == {n}" for d, n in enumerate(self.shape) if n is not None]
         return " and ".join(tests), {"ndarray": np.ndarray, f"{self.dtype}_": self.numpy_dtype}
 
-    def number_reader(self) -> Callable[[object], object] | None:
-        """Return a function that makes an array of rank 0 of a number that keeps its value; for int and float64."""
-        dtype = self.numpy_dtype
-        is_float = self.dtype == "float64"
-        if self.ndim or not (is_float or dtype.kind in "iu"):
-            return None
-        low, high = (-(2**53), 2**53) if is_float else (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
-        same, array = (float, dtype.type) if is_float else (dtype.type,), np.array
-
-        def read(value: Any) -> object:
-            kind = value.__class__
-            if (low <= value <= high) if kind is int else kind in same:
-                return array(value, dtype)
-            return value
-
-        return read
+    def quick_reader(self) -> Callable[[object], object] | None:
+        """Return a function that makes an array of this type of what loses nothing by it."""
+        return quick_reader(self.numpy_dtype, self.ndim, DTYPES)
 
     def copy_value(self, value: object) -> np.ndarray:
         """Return a copy of the array, in the same memory order."""

@@ -23,8 +23,8 @@ typedef struct {
   char *p; void *own; int64_t room; char *dst; const int64_t *dn; tr_arena *arena; int fixed;
   int64_t n[TR_ND], s[TR_ND]; int64_t cell[2];
 } tr_var;
-/* The start of a NumPy array object: its public layout. Behind the first word of a dtype's own, that of the class of its
-   elements, come its kind, letter, byte order and number. */
+/* The start of a NumPy array object: its public layout. In a dtype's, behind the class of its elements, are its kind,
+   letter, byte order and number. */
 typedef struct {
   char before[TR_TYPE_AT]; uintptr_t type; char head[TR_HEAD - TR_TYPE_AT - sizeof(uintptr_t)];
   char *data; int nd; int64_t *dims, *strides; void *base; uintptr_t descr; int flags;
