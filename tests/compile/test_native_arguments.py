@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import jax
@@ -84,3 +85,24 @@ def test_a_maker_compiles_other_expressions_to_programs_whose_results_stay_in_th
     (result,) = program(np.ones(2), np.ones(1))
     assert isinstance(result, torch.Tensor)
     assert result.tolist() == [2.0, 2.0]
+
+
+@pytest.mark.parametrize("mode", ["VM", "C", "NUMBA", "JAX", "PYTORCH"])
+def test_pickled_arrays_are_taken_as_others_are(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their dtype is another object; arguments of the wrong dtype, and of the other byte order, are still noticed."""
+    x, k = tt.dvector("x"), tt.ivector("k")
+    state = shared(pickle.loads(pickle.dumps(np.array([4.0, 5.0]))), name="state")
+    f = function([x, k], (x * k).sum() + state, mode=mode)
+    values = [np.array([1.0, 2.0]), np.array([3, 4], "int32")]
+    expected = f(*values)
+    with pytest.raises(TypeError, match="would lose precision"):
+        f(values[0], np.array([3.5, 4.0]))
+    np.testing.assert_array_equal(f(values[0].astype(">f8"), values[1].astype(">i4")), expected)
+    np.testing.assert_array_equal(f(values[1], values[1]), [29.0, 30.0])
+    for module in ("treadle.link.c.program", "treadle.link.numba.program"):
+        monkeypatch.setattr(f"{module}.plain_arrays", None)
+    monkeypatch.setattr(tt.TensorType, "filter", None)
+    monkeypatch.setattr(tt.TensorType, "accept", None)
+    pickled = [pickle.loads(pickle.dumps(value)) for value in values]
+    assert all(p.dtype is not v.dtype for p, v in zip(pickled, values, strict=True))
+    np.testing.assert_array_equal(f(*pickled), expected)
