@@ -18,6 +18,7 @@ from treadle.compile import (
     function,
     shared,
 )
+from treadle.compile.functions.arguments import Signature
 from treadle.config import config
 from treadle.graph import MissingInputError, NodeValueError
 
@@ -290,6 +291,21 @@ def test_arguments_are_given_by_position_or_name() -> None:
     x, y = tt.dscalar("x"), tt.dscalar("y")
     f = compiled([x, In(y, name="other")], x - y)
     assert f(3, 1) == f(3, other=1) == f(other=1, x=3) == 2.0
+
+
+@pytest.mark.parametrize("mode", ["VM", "C"])
+def test_arguments_by_name_take_the_quick_way(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y, z, unnamed = tt.dvector("x"), tt.dscalar("y"), tt.dscalar("z"), tt.dscalar()
+    f = function([unnamed, x, y], x * y - unnamed, mode=mode)
+    ones = np.ones(2)
+    with pytest.raises(CallError, match=r"argument 0, .* is missing"):
+        f(x=ones, y=2.0)
+    monkeypatch.setattr(Signature, "match", None)
+    np.testing.assert_array_equal(f(4, y=3, x=ones), [-1.0, -1.0])
+    g = function([x, y, In(z, value=10.0)], x * y + z, mode=mode)
+    for result in (g(ones, y=2.0), g(y=2, x=np.ones(2, "int8")), g(z=10.0, x=ones, y=np.float32(2))):
+        np.testing.assert_array_equal(result, [12.0, 12.0])
+    np.testing.assert_array_equal(g(ones, z=np.array(1.0), y=2), [3.0, 3.0])
 
 
 @pytest.mark.documents("error:CallError", "F39")

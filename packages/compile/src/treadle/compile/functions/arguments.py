@@ -33,7 +33,7 @@ MISSING = Missing()
 class Signature:
     """The explicit inputs of a function, and how arguments are matched to them; messages call the function `title`."""
 
-    __slots__ = ("_by_name", "_required", "inputs", "open", "title")
+    __slots__ = ("_by_name", "_named", "_needed", "_required", "inputs", "open", "title")
 
     def __init__(self, inputs: Sequence[In], title: str) -> None:
         self.inputs = inputs
@@ -44,6 +44,10 @@ class Signature:
         self._by_name: dict[str | None, list[int]] = {}
         for i, item in enumerate(inputs):
             self._by_name.setdefault(item.name, []).append(i)
+        # By place among the open ones: the names that are one input's, and what has no default.
+        named = ((at, self.inputs[i].name) for at, i in enumerate(self.open))
+        self._named = [(at, name) for at, name in named if name is not None and len(self._by_name[name]) == 1]
+        self._needed = [at for at, i in enumerate(self.open) if i in self._required]
 
     def __str__(self) -> str:
         """Show how to call: ``f(x: Vector(float64, shape=(?,)), y: Scalar(float64) = default)``."""
@@ -53,6 +57,24 @@ class Signature:
             text = f"{item.name or '(unnamed)'}: {item.variable.type}"
             parts.append(text + " = default" if item.container is not None else text)
         return f"{self.title}({', '.join(parts)})"
+
+    def filled(self, args: Sequence[Value], kwargs: Mapping[str, object]) -> list[Value] | None:
+        """Return the arguments of all open inputs, MISSING for defaults; None if some are missing or cannot be told.
+
+        Parameters
+        ----------
+        args
+            For each open input what was given by position, or MISSING.
+        kwargs
+            What was given by name.
+        """
+        values = list(args)
+        left = len(kwargs)
+        for at, name in self._named:
+            if name in kwargs and values[at] is MISSING:
+                values[at] = kwargs[name]
+                left -= 1
+        return None if left or any(values[at] is MISSING for at in self._needed) else values
 
     def match(self, args: Sequence[Value], kwargs: Mapping[str, object]) -> list[Value]:
         """Return for each input the argument given, or MISSING."""

@@ -70,6 +70,7 @@ class _Writer:
             "bind": function.bind,
             "convert": partial(_converted, function),
             "explain": function.explain,
+            "fill": function.signature.filled,
             "keys": self.spec.keys,
             "program": self.program,
             "fetch": self.program.fetch,
@@ -99,14 +100,18 @@ class _Writer:
 
     def _write_arguments(self, arguments: Sequence[str]) -> None:
         depth, tests = self.text.depth, self._tests()
+        packed = f"({', '.join(arguments)}{',' if arguments else ''})"
         if tests is not None:
             unfit = "".join(f" or not ({test})" for test in tests if test is not None)
             self.add(f"if rest or kw{unfit}:")
             self.text.depth += 1
-            if self._write_readers():
+            if arguments:
+                self.add("if kw and not rest:")
+                self.add(f"  filled = fill({packed}, kw)")
+                self.add(f"  if filled is not None: {packed}, kw = filled, {{}}")
+                self._write_readers()
                 self.add(f"if rest or kw{unfit}:")
                 self.text.depth += 1
-        packed = f"({', '.join(arguments)}{',' if arguments else ''})"
         self.add(f"if 'output_subset' in kw: return subset({packed}, rest, kw)")
         self.add(f"{packed + ' = ' if arguments else ''}bind({packed}, rest, kw)")
         for at, i in enumerate(self.open):
@@ -116,18 +121,13 @@ class _Writer:
             self.add(f"if {unfit}: x{i} = convert({i}, x{i})")
         self.text.depth = depth
 
-    def _write_readers(self) -> bool:
-        """Have arguments that are easily converted made values at once, such as Python numbers, if there may be any."""
-        if self._is_trusted():
-            return False
-        found = False
-        for i in self.open:
+    def _write_readers(self) -> None:
+        """Have arguments that are easily converted made values at once, such as Python numbers."""
+        for i in () if self._is_trusted() else self.open:
             read = None if self.inputs[i].strict else self.inputs[i].variable.type.quick_reader()
             if read is not None:
                 self.scope[f"read{i}"] = read
                 self.add(f"x{i} = read{i}(x{i})")
-                found = True
-        return found
 
     def _is_trusted(self) -> bool:
         # Unchecked arguments may come in the form of the backend that is still being compiled for.
