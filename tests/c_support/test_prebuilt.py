@@ -127,7 +127,7 @@ def test_helper_with_another_text_is_compiled(link: Link, commands: Commands, mo
         return found and (found[0], found[1].replace("{\n", "{\n  /* newer */\n", 1))
 
     monkeypatch.setattr(Library, "find", changed)
-    monkeypatch.setattr(linking, "_LIBRARIES", linking._Libraries())
+    monkeypatch.setattr(linking, "_library", linking._library.__wrapped__)
     doubled(link)
     assert archives(commands) == set()
     assert compiled(commands) == 1

@@ -67,7 +67,7 @@ def test_older_text_of_a_helper_is_not_linked_where_its_object_is(link: Link, mo
 
     with monkeypatch.context() as patch:
         patch.setattr(Library, "find", older)
-        patch.setattr(linking, "_LIBRARIES", linking._Libraries())
+        patch.setattr(linking, "_library", linking._library.__wrapped__)
         old = link([m, x], [(m * x).sum(axis=1), x * 2])
     with pytest.raises(ValueError, match="shape"):
         old(np.ones((2, 3)), np.ones(3))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
-from treadle.config import COLLECTOR, new_lock, span
+from treadle.config import COLLECTOR, span
 from treadle.graph import Apply, FunctionGraph
 from treadle.link.c.assembly import Assembly
 from treadle.link.c.building import program_key, program_library
@@ -54,29 +55,18 @@ class _SimdFunctions:
         return name in simd_functions(self._toolchain)
 
 
-class _Libraries:
-    """The helper functions, one library for each toolchain, anew when one is added."""
-
-    def __init__(self) -> None:
-        self._lock = new_lock()
-        self._known: dict[Toolchain, tuple[int, Library]] = {}
-
-    def get(self, toolchain: Toolchain, *, complete: bool) -> Library:
-        if complete:
-            TABLE.load()  # packages add their helpers with their rules
-        with self._lock:
-            added = len(HELPERS.texts)
-            if toolchain not in self._known or self._known[toolchain][0] != added:
-                self._known[toolchain] = added, Library(_SimdFunctions(toolchain), threads=toolchain.threads)
-            return self._known[toolchain][1]
-
-
-_LIBRARIES = _Libraries()
-
-
 def helper_library(toolchain: Toolchain, *, complete: bool = True) -> Library:
     """Return the helper functions, as they are written for a toolchain; without those of families if not `complete`."""
-    return _LIBRARIES.get(toolchain, complete=complete)
+    if complete:
+        TABLE.load()  # packages add their helpers with their rules
+    return _library(toolchain, len(HELPERS.texts))
+
+
+@cache
+def _library(toolchain: Toolchain, added: int) -> Library:
+    """Return the helper functions, of which packages have added so many."""
+    del added
+    return Library(_SimdFunctions(toolchain), threads=toolchain.threads)
 
 
 def link_graph(

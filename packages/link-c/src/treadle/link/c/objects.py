@@ -7,7 +7,7 @@ object has a helper is kept under the helper's own key, a digest of all that its
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from treadle.config import dataclass, new_lock
@@ -44,29 +44,25 @@ class Source:
         return "" if self.library is None else self.head + self.library.object_text(helpers)
 
 
+@cache
+def _key(toolchain: Toolchain, text: str) -> str:
+    """Return the key of a helper by the text of its object."""
+    return toolchain.key(f"{text}/* {_APART} */")
+
+
 class HelperObjects:
     """Finds the objects that have helpers, and makes them."""
 
     def __init__(self) -> None:
         self._lock = new_lock()
-        self._digests: dict[tuple[Toolchain, str], str] = {}
         self._files: dict[tuple[Path, str], Path] = {}
         # Who compiles a helper in the background.
         self._begun: dict[tuple[Path, str], threading.Thread] = {}
 
-    def keys(self, toolchain: Toolchain, source: Source) -> list[str]:
+    @staticmethod
+    def keys(toolchain: Toolchain, source: Source) -> list[str]:
         """Return the keys of the helpers that a program calls, in order."""
-        keys = []
-        for name in source.helpers:
-            text = source.object_text([name])
-            with self._lock:
-                key = self._digests.get((toolchain, text))
-            if key is None:
-                key = toolchain.key(f"{text}/* {_APART} */")
-                with self._lock:
-                    self._digests[toolchain, text] = key
-            keys.append(key)
-        return keys
+        return [_key(toolchain, source.object_text([name])) for name in source.helpers]
 
     def find(self, toolchain: Toolchain, source: Source, without: Container[str] = ()) -> tuple[list[Path], list[str]]:
         """Return the objects that have helpers of a program, and the names of the helpers that no object has.

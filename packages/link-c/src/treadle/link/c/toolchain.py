@@ -14,11 +14,12 @@ import threading
 import time
 import warnings
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from treadle.cache import Cache, default_cache, digest, processor
-from treadle.config import COLLECTOR, checkpoint, config, dataclass, lazy_module, new_lock, span
+from treadle.config import COLLECTOR, checkpoint, config, dataclass, lazy_module, span
 from treadle.link.c.conventions.abi import BRIDGE
 from treadle.link.c.errors import CompileError, CompilerWarning
 
@@ -331,45 +332,28 @@ def find_toolchain(threads: bool = True) -> Toolchain | str:
 
 def _with_threads(toolchain: Toolchain) -> Toolchain:
     """Return the toolchain with OpenMP; if the compiler does not have it, warn once and return it unchanged."""
-    chosen = replace(toolchain.extended(["-fopenmp"], ()), threads=int(config.openmp_elemwise_minsize))
-    return chosen if _OPENMP.works(chosen) else toolchain
+    chosen = toolchain.extended(["-fopenmp"], ())
+    return replace(chosen, threads=int(config.openmp_elemwise_minsize)) if _openmp(chosen) else toolchain
 
 
-class _OpenMP:
-    """Finds out once whether a compiler has OpenMP: a library that uses it must compile and load.
+@cache
+def _openmp(toolchain: Toolchain) -> SharedLibrary | None:
+    """Return a library that uses OpenMP if it compiles and loads, otherwise None.
 
-    That library is never unloaded, nor is OpenMP's, whose idle threads would crash.
+    It is never unloaded, nor is OpenMP's, whose idle threads would crash.
     """
-
-    def __init__(self) -> None:
-        self._lock = new_lock()
-        self._known: dict[str, SharedLibrary | None] = {}
-
-    def works(self, toolchain: Toolchain) -> bool:
-        key = toolchain.key("openmp")
-        with self._lock:
-            if key not in self._known:
-                self._known[key] = self._try(toolchain)
-            return self._known[key] is not None
-
-    @staticmethod
-    def _try(toolchain: Toolchain) -> SharedLibrary | None:
-        """Return the probe's library if it compiles and loads, otherwise None."""
-        text = "#include <omp.h>\nint treadle_threads(void) { return omp_get_max_threads(); }\n"
-        try:
-            return BRIDGE.open(toolchain.probe(text))
-        except (CompileError, OSError) as error:
-            first = str(error).strip().splitlines()
-            reason = next((line for line in first if "error:" in line or "cannot" in line), first[0])
-            msg = (
-                f"c: option openmp is on, but {toolchain.driver} cannot use OpenMP: {reason}. Loops run in one thread. "
-                "Install the compiler's OpenMP library (libomp-dev for clang), or turn the option off."
-            )
-            warnings.warn(msg, CompilerWarning, stacklevel=2)
-            return None
-
-
-_OPENMP = _OpenMP()
+    text = "#include <omp.h>\nint treadle_threads(void) { return omp_get_max_threads(); }\n"
+    try:
+        return BRIDGE.open(toolchain.probe(text))
+    except (CompileError, OSError) as error:
+        first = str(error).strip().splitlines()
+        reason = next((line for line in first if "error:" in line or "cannot" in line), first[0])
+        msg = (
+            f"c: option openmp is on, but {toolchain.driver} cannot use OpenMP: {reason}. Loops run in one thread. "
+            "Install the compiler's OpenMP library (libomp-dev for clang), or turn the option off."
+        )
+        warnings.warn(msg, CompilerWarning, stacklevel=2)
+        return None
 
 
 def _flags(clang: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:

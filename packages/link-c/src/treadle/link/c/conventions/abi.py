@@ -12,12 +12,12 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from treadle.config import new_lock
 from treadle.link.c.errors import BackendUnavailableError
 
 if TYPE_CHECKING:
@@ -46,12 +46,18 @@ class _Cffi(NamedTuple):
     free: Function
 
 
+@cache
+def _cffi() -> _Cffi:
+    backend = import_module("_cffi_backend")
+    ffi = backend.FFI()
+    _check_layout(ffi)
+    return _Cffi(backend, ffi, backend.load_library(None, 0).load_function(ffi.typeof("void(*)(void *)"), "free"))
+
+
 class Bridge:
-    """cffi, loaded when first used, and the layout of array objects."""
+    """Calls of cffi, which is loaded when first used."""
 
     def __init__(self) -> None:
-        self._lock = new_lock()
-        self._loaded: _Cffi | None = None
         self._forked = False
         self._threaded: SharedLibrary | None = None
         if hasattr(os, "register_at_fork"):
@@ -60,25 +66,14 @@ class Bridge:
     def _note_fork(self) -> None:
         self._forked = True
 
-    def _load(self) -> _Cffi:
-        if self._loaded is None:
-            with self._lock:
-                if self._loaded is None:
-                    backend = import_module("_cffi_backend")
-                    ffi = backend.FFI()
-                    _check_layout(ffi)
-                    free = backend.load_library(None, 0).load_function(ffi.typeof("void(*)(void *)"), "free")
-                    self._loaded = _Cffi(backend, ffi, free)
-        return self._loaded
-
     @property
     def ffi(self) -> FFI:
         """The cffi object."""
-        return self._load().ffi
+        return _cffi().ffi
 
     def open(self, path: Path, forever: bool = False) -> SharedLibrary:
         """Load a shared library, for as long as it is referred to or until the process ends."""
-        backend = self._load().backend
+        backend = _cffi().backend
         flags = backend.RTLD_NOW | backend.RTLD_NODELETE if forever else 0
         library: SharedLibrary = backend.load_library(str(path), flags)
         with contextlib.suppress(AttributeError):
@@ -102,7 +97,7 @@ class Bridge:
 
     def owned(self, block: int, size: int, give: Function | None = None) -> Any:
         """Return a writable buffer on a block of memory, which a C function (``free`` if None) releases with it."""
-        _, ffi, free = self._load()
+        _, ffi, free = _cffi()
         return ffi.buffer(ffi.gc(ffi.cast("void *", block), give or free, size), size)
 
     def function_address(self, library: SharedLibrary, name: str) -> int:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import platform
 import re
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from treadle.config import new_lock
 from treadle.kernels import INACCURATE, LIBMVEC
 from treadle.link.c.conventions.abi import BRIDGE
 from treadle.link.c.errors import CompileError
@@ -22,29 +22,7 @@ _SYSTEMS = re.compile(r"(?:/usr)?/lib(?:64)?(?:/[^/]+-linux-gnu)?/libm\.so")
 _NAMED = re.compile(rf"/[^\s()]+/{re.escape(LIBMVEC)}(?=[\s)])")
 
 
-class _Probe:
-    """The results of the probes so far, by compiler."""
-
-    def __init__(self) -> None:
-        self._lock = new_lock()
-        self._offered: frozenset[str] | None = None
-        self._place: Path | None = None
-        self._known: dict[str, frozenset[str]] = {}
-
-    def read(self, toolchain: Toolchain) -> frozenset[str]:
-        with self._lock:
-            if self._offered is None:
-                self._offered, self._place = _offered()
-            key = toolchain.key("simd")
-            if key not in self._known:
-                usable = self._offered and (_links(toolchain, self._place) or _usable(self._offered, toolchain))
-                self._known[key] = self._offered if usable else frozenset()
-            return self._known[key]
-
-
-_PROBE = _Probe()
-
-
+@cache
 def simd_functions(toolchain: Toolchain) -> frozenset[str]:
     """Return the C names of the functions to call by their SIMD entry points, such as ``exp`` and ``expf``.
 
@@ -52,9 +30,12 @@ def simd_functions(toolchain: Toolchain) -> frozenset[str]:
     library of its own: if it is not the system's, a library that calls those of the width in use is compiled and loaded
     once. The compile cache keeps it.
     """
-    return _PROBE.read(toolchain)
+    offered, place = _offered()
+    usable = offered and (_links(toolchain, place) or _usable(offered, toolchain))
+    return offered if usable else frozenset()
 
 
+@cache
 def _offered() -> tuple[frozenset[str], Path | None]:
     """Return the functions that the system's library has, and the library's file if it is known."""
     if platform.machine() not in {"x86_64", "AMD64"}:
