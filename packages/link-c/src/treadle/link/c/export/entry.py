@@ -147,7 +147,7 @@ class ExportAssembly(Assembly):
         lines += [
             "  tr_arena own, *arena = &own;",
             "  memset(arena, 0, offsetof(tr_arena, spare));",
-            *self._arrays("tr_explain(status, TR_MEMORY, -1); "),
+            *self._arrays(),
             *self._fixed_values(),
             *self._read_arguments(),
         ]
@@ -159,7 +159,8 @@ class ExportAssembly(Assembly):
                 f"  if (r) for (int k = 0; k < {count}; k++) "
                 f"if (allocated[k] && outputs[k]->data) {name}_free(outputs[k], host);"
             )
-        lines += self._releases("  tr_drop(arena);")
+        lines += [f"  for (int i = 0; i < {unit.count}; i++) tr_free(v + i);", "  tr_drop(arena);"]
+        lines += ["  free(v);"] if self._on_heap() else []
         if runs:
             lines.append("  tr_host = before;")
         lines += ["  tr_explain(status, r, argument);", "  return (int32_t)(r & 255);", "}"]
@@ -175,21 +176,17 @@ class ExportAssembly(Assembly):
         """Return the calls of the functions that always run."""
         return [f"  if ((r = {name}(v, F))) goto done;" for name in self.unit.runs(len(self.unit.lines))]
 
-    def _arrays(self, no_memory: str) -> list[str]:
-        """Return the declaration of the arrays' descriptions; `no_memory` runs if they cannot be allocated."""
+    def _arrays(self) -> list[str]:
+        """Return the declaration of the arrays' descriptions."""
         count = self.unit.count
         lines = [f"  tr_var v[{max(1, count)}];"]
         if self._on_heap():
-            lines = [f"  tr_var *v = malloc({count} * sizeof *v);", f"  if (!v) {{ {no_memory}return TR_MEMORY; }}"]
+            lines = [f"  tr_var *v = malloc({count} * sizeof *v);"]
+            lines.append("  if (!v) { tr_explain(status, TR_MEMORY, -1); return TR_MEMORY; }")
         return [
             *lines,
             f"  for (int i = 0; i < {count}; i++) {{ v[i].own = v[i].dst = 0; v[i].fixed = 0; v[i].arena = arena; }}",
         ]
-
-    def _releases(self, drop: str) -> list[str]:
-        """Return the statements that free the arrays and release the arena."""
-        free = [f"  for (int i = 0; i < {self.unit.count}; i++) tr_free(v + i);", drop]
-        return [*free, "  free(v);"] if self._on_heap() else free
 
     def _on_heap(self) -> bool:
         return self.unit.count * (72 + 16 * self.unit.rank) > MOST_ON_STACK

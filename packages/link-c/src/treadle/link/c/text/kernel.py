@@ -211,7 +211,8 @@ class Kernel:
     def _places(self, loops: Sequence[_Loop], home: dict[int, int]) -> dict[int, str]:
         """Return the buffer or result that holds each value which a later loop or a function on blocks reads."""
         last = self._last_uses(loops, home)
-        results = self._results()
+        # The first result of each value.
+        results = {value: k for k, value in reversed([*enumerate(self.expression.outputs)])}
         places: dict[int, str] = {}
         free: list[int] = []
         ending: dict[int, list[int]] = {}
@@ -243,13 +244,6 @@ class Kernel:
             if value in home and self.expression.dtype(result) == "float16":
                 last[value] = len(loops)
         return last
-
-    def _results(self) -> dict[int, int]:
-        """Return, for each value among the results, the position of the first such result."""
-        first: dict[int, int] = {}
-        for k, value in enumerate(self.expression.outputs):
-            first.setdefault(value, k)
-        return first
 
     def _written(self) -> list[int]:
         """Return the values that results are copies of: what is rounded to float16 for a result only is so there."""

@@ -77,11 +77,7 @@ class CSite(Site):
 
     def layout(self, x: Variable) -> tuple[Sequence[Length], Sequence[Length]]:
         """Return lengths, and steps in bytes."""
-        return self.layout_at(self.unit.slot(x), x.type.ndim)  # type: ignore[attr-defined]  # a tensor
-
-    @staticmethod
-    def layout_at(at: int, rank: int) -> tuple[Sequence[Length], Sequence[Length]]:
-        """Return lengths and steps of the array at a position."""
+        at, rank = self.unit.slot(x), x.type.ndim  # type: ignore[attr-defined]  # a tensor
         return [Length(f"v[{at}].n[{d}]") for d in range(rank)], [Length(f"v[{at}].s[{d}]") for d in range(rank)]
 
     def view(self, out: Variable, x: Variable, axes: Sequence[Axis], shift: Length | None = None) -> None:

@@ -34,11 +34,6 @@ def rounded_rank(rank: int) -> int:
     return power_of(2, rank)
 
 
-def rounded_count(operands: int) -> int:
-    """Return what programs with so many operands of one iteration have room for."""
-    return max(FEWEST_OPERANDS, power_of(4, operands))
-
-
 def power_of(base: int, least: int) -> int:
     """Return the smallest power of a base that is at least so large, the base itself if not larger."""
     power = base
@@ -270,10 +265,6 @@ class Unit:
         """Append a call that returns a status; any status but 0 ends the program."""
         self.line(f"if ((r = {text})) return r | INT64_C({self.number}) << 8;")
 
-    def check(self) -> None:
-        """End the program if the status ``r``, which a statement of the node has set, is not 0."""
-        self.line(f"if (r) return r | INT64_C({self.number}) << 8;")
-
     def branch(self, arm: int) -> None:
         """Append the calls that run a branch of the current node, a choice: 0 for the first one, 1 for the other."""
         number = self.layout.arms[self._node][arm]
@@ -348,7 +339,7 @@ class Unit:
     @property
     def operand_count(self) -> int:
         """The length of the arrays that have a number for each operand (``TR_OPS``)."""
-        return rounded_count(self._operand_count)
+        return max(FEWEST_OPERANDS, power_of(4, self._operand_count))
 
     @property
     def info_length(self) -> int:

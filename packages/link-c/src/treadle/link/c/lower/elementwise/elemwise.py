@@ -24,13 +24,11 @@ def elemwise(op: Elemwise, node: TensorNode, unit: Unit) -> None:
     slots = [unit.slot(x) for x in node.inputs]
     free = overwritten(node, kernel, unit)
     slots += [unit.owns(x) for x in node.outputs]
-    rank = node.outputs[0].type.ndim
-    body = kernel.text() if rank else kernel.scalar_text()
     lengths = node.outputs[0].type.shape
-    if rank > 1 and (lengths[-1] is None or lengths[-1] < LONG):
-        _emit_runs(unit, body, slots, node, free)
-    else:
-        emit(unit, body, slots, len(node.inputs), rank, [x.type.dtype for x in node.outputs], free)
+    is_short = len(lengths) > 1 and (lengths[-1] is None or lengths[-1] < LONG)
+    sizes = [ctype(x).size for x in (*(node.inputs if is_short else ()), *node.outputs)]
+    helper = "tr_elemwise_runs" if is_short else "tr_elemwise"
+    _emit(unit, kernel, slots, len(node.inputs), len(lengths), sizes, free, helper)
 
 
 def single_numbers(node: TensorNode) -> frozenset[int]:
@@ -53,28 +51,28 @@ def overwritten(node: TensorNode, kernel: Kernel, unit: Unit) -> list[int]:
     return masks
 
 
-def emit(
-    unit: Unit, body: str, slots: list[int], nin: int, rank: int, outs: list[str], free: Sequence[int] = ()
+def _emit(
+    unit: Unit,
+    kernel: Kernel,
+    slots: Sequence[int],
+    nin: int,
+    rank: int,
+    sizes: Sequence[int],
+    free: Sequence[int] = (),
+    helper: str = "tr_elemwise",
 ) -> None:
-    """Write the call of a kernel; `free` are the masks of `overwritten`."""
+    """Write a kernel and its call; `free` are the masks of `overwritten`, the helper is for two dimensions or more.
+
+    `sizes` are those of elements of the results, and, for short last dimensions, of the operands before these.
+    """
     unit.ask_operands(len(slots))
-    name = unit.kernel(body)
-    places = unit.table("int", slots)
+    name, places = unit.kernel(kernel.text() if rank else kernel.scalar_text()), unit.table("int", slots)
+    begin = f"v, {places}, {nin}, {len(slots) - nin}"
     if rank == 0:
-        unit.call(f"tr_scalars(v, {places}, {nin}, {len(outs)}, {name})")
+        unit.call(f"tr_scalars({begin}, {name})")
         return
-    sizes = unit.table("unsigned char", [CTYPES[d].size for d in outs])
-    begin, end = f"v, {places}, {nin}, {len(outs)}", f"{sizes}, {free_table(unit, free)}, {name}"
-    unit.call(f"tr_vectors({begin}, {end})" if rank == 1 else f"tr_elemwise({begin}, {rank}, {end})")
-
-
-def _emit_runs(unit: Unit, body: str, slots: list[int], node: TensorNode, free: Sequence[int]) -> None:
-    """Write the call of a kernel for arrays whose last dimension may be short."""
-    unit.ask_operands(len(slots))
-    name, places = unit.kernel(body), unit.table("int", slots)
-    nin, nout, rank = len(node.inputs), len(node.outputs), node.outputs[0].type.ndim
-    sizes = unit.table("unsigned char", [ctype(x).size for x in (*node.inputs, *node.outputs)])
-    unit.call(f"tr_elemwise_runs(v, {places}, {nin}, {nout}, {rank}, {sizes}, {free_table(unit, free)}, {name})")
+    end = f"{unit.table('unsigned char', sizes)}, {free_table(unit, free)}, {name}"
+    unit.call(f"tr_vectors({begin}, {end})" if rank == 1 else f"{helper}({begin}, {rank}, {end})")
 
 
 def free_table(unit: Unit, free: Sequence[int]) -> str:
@@ -91,6 +89,5 @@ def cast_to(unit: Unit, var: TensorVariable, dtype: str) -> int:
     operation = Operation((0,), dtype, converted(own, dtype, "{0}"))
     scalars = frozenset({0} if _is_single(var) else ())
     kernel = Kernel(Expression((own,), (operation,), (1,)), scalars)
-    body = kernel.text() if var.type.ndim else kernel.scalar_text()
-    emit(unit, body, [source, target], 1, var.type.ndim, [dtype])
+    _emit(unit, kernel, [source, target], 1, var.type.ndim, [CTYPES[dtype].size])
     return target

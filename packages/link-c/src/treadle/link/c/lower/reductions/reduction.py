@@ -22,24 +22,23 @@ def reducer_name(op: Reduction, source: str) -> str:
     return f"tr_{op.kind}_{CTYPES[source].short}_{CTYPES[acc].short}_{CTYPES[op.dtype].short}"
 
 
+def kept(unit: Unit, node: TensorNode, axes: Sequence[int], *, keeps_all: bool = False) -> str:
+    """Write the lengths that a result keeps, and its allocation; return the arguments of what computes it."""
+    (x,), (out,) = node.inputs, node.outputs
+    source, o = unit.slot(x), unit.owns(out)
+    arguments = f"v + {source}, {x.type.ndim}, {axes_mask(axes)}, v + {o}"
+    unit.line(f"memcpy(v[{o}].n, v[{source}].n, sizeof v[{o}].n);" if keeps_all else f"tr_keep({arguments});")
+    unit.call(f"tr_alloc(v + {o}, {out.type.ndim}, {ctype(out).size})")
+    return arguments
+
+
 @TABLE.register(Reduction)
 def reduction(op: Reduction, node: TensorNode, unit: Unit) -> None:
     """Write the reduction."""
-    (x,) = node.inputs
-    rank, mask = x.type.ndim, axes_mask(op.axes)
-    name = reducer_name(op, x.type.dtype)
-    source, o = unit.slot(x), unit.owns(node.outputs[0])
-    unit.line(f"tr_keep(v + {source}, {rank}, {mask}, v + {o});")
-    unit.call(f"tr_alloc(v + {o}, {node.outputs[0].type.ndim}, {CTYPES[op.dtype].size})")
-    unit.call(f"tr_reduce(v + {source}, {rank}, {mask}, v + {o}, &{name})")
+    unit.call(f"tr_reduce({kept(unit, node, op.axes)}, &{reducer_name(op, node.inputs[0].type.dtype)})")
 
 
 @TABLE.register(ArgReduction)
 def arg_reduction(op: ArgReduction, node: TensorNode, unit: Unit) -> None:
     """Write the call that finds the positions of extrema."""
-    (x,) = node.inputs
-    rank, mask = x.type.ndim, axes_mask(op.axes)
-    source, o = unit.slot(x), unit.owns(node.outputs[0])
-    unit.line(f"tr_keep(v + {source}, {rank}, {mask}, v + {o});")
-    unit.call(f"tr_alloc(v + {o}, {node.outputs[0].type.ndim}, 8)")
-    unit.call(f"tr_{op.kind}_{ctype(x).short}(v + {source}, {rank}, {mask}, v + {o})")
+    unit.call(f"tr_{op.kind}_{ctype(node.inputs[0]).short}({kept(unit, node, op.axes)})")

@@ -11,11 +11,16 @@ from treadle.tensor import Reshape, TensorNode
 @TABLE.register(Reshape)
 def reshape(op: Reshape, node: TensorNode, unit: Unit) -> None:
     """Write a view if the elements are contiguous in C order, otherwise a copy."""
-    x, *lengths = node.inputs
-    size = ctype(x).size
+    size = ctype(node.inputs[0]).size
+    unit.call(f"tr_reshape({with_lengths(unit, node)}, {size}, tr_move{size})")
+
+
+def with_lengths(unit: Unit, node: TensorNode) -> str:
+    """Write a result's lengths, which are operands; return the arguments of what makes it a view or computes it."""
+    (x, *lengths), (out,) = node.inputs, node.outputs
     source = unit.slot(x)
-    unit.owns(node.outputs[0])
-    o = unit.views(node.outputs[0], x)
+    unit.owns(out)
+    o = unit.views(out, x)
     for d, n in enumerate(lengths):
         unit.line(f"v[{o}].n[{d}] = {unit.integer(n)};")
-    unit.call(f"tr_reshape(v + {o}, {op.ndim}, v + {source}, {x.type.ndim}, {size}, tr_move{size})")
+    return f"v + {o}, {len(lengths)}, v + {source}, {x.type.ndim}"
