@@ -67,12 +67,12 @@ def test_a_kernel_is_compiled_once_for_several_programs(compiled: list[str]) -> 
 
 def test_another_compiler_loads_what_is_apart(compiled: list[str]) -> None:
     inner, outer = doubled()
-    assert call(UnitCompiler().entry(outer).address, 4) == 9
+    assert call(UnitCompiler().entry(outer), 4) == 9
     assert compiled == [inner.name, "outer"]
     other = UnitCompiler()
-    assert call(other.stored(other.key(outer, True), other.stamp(), "outer").address, 5) == 11
+    assert call(other.stored(other.key(outer, True), other.stamp(), "outer"), 5) == 11
     third = Unit("third", f"def third(n):\n    return {inner.name}(n) - 1\n", ("i8",), (inner,))
-    assert call(UnitCompiler().entry(third).address, 4) == 7
+    assert call(UnitCompiler().entry(third), 4) == 7
     assert compiled == [inner.name, "outer", "third"]
 
 
@@ -84,7 +84,7 @@ def test_what_is_apart_and_no_longer_in_the_cache_is_compiled_anew(compiled: lis
     other = UnitCompiler()
     with pytest.raises(LookupError, match="no longer in the compile cache"):
         other.stored(other.key(outer, True), other.stamp(), "outer")
-    assert call(other.entry(outer).address, 4) == 9
+    assert call(other.entry(outer), 4) == 9
     assert compiled == [inner.name, "outer", inner.name]
 
 
@@ -92,7 +92,7 @@ def test_what_is_apart_and_no_longer_in_the_cache_is_compiled_anew(compiled: lis
 def test_without_the_cache_it_is_compiled_in_memory() -> None:
     _, outer = doubled()
     with config.change_flags(numba__cache=False):
-        assert call(UnitCompiler().entry(outer).address, 4) == 9
+        assert call(UnitCompiler().entry(outer), 4) == 9
     assert not default_cache().list()
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def run(unit: Unit, *values: int) -> int:
     """Return what the machine code of a unit returns, called as C calls it."""
     entry = COMPILER.entry(unit)
-    result: int = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * len(values))(entry.address)(*values)
+    result: int = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * len(values))(entry)(*values)
     return result
 
 
@@ -108,7 +108,7 @@ def test_augmented_assignment_is_compiled() -> None:
     unit = replace(unit, uses=tuple(LIBRARY.used_by(unit.source)))
     numbers = np.full(4, 10)
     with config.change_flags(numba__cache=False):
-        call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(UnitCompiler().entry(unit).address)
+        call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(UnitCompiler().entry(unit))
         assert call(4, numbers.ctypes.data) == 14
     assert numbers.tolist() == [10, 9, 8, 7]
 
@@ -139,7 +139,7 @@ def test_every_float16_is_converted_and_what_lies_between_is_rounded_to_even(
     wide, rounded = np.empty(len(bits), "float32"), np.empty(len(floats), "float16")
     with config.change_flags(numba__cache=False):
         entry = UnitCompiler().entry(unit)
-        call = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 6)(entry.address)
+        call = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 6)(entry)
         call(bits.ctypes.data, wide.ctypes.data, len(bits), floats.ctypes.data, rounded.ctypes.data, len(floats))
     np.testing.assert_array_equal(wide, wanted)
     np.testing.assert_array_equal(np.signbit(wide), np.signbit(wanted))

@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 
 from treadle.graph import Apply, FunctionGraph, GraphTypeError, LoweringError
 from treadle.link.numba.buffers import ALIGNMENT
-from treadle.link.numba.compiler import Entry
 from treadle.link.numba.dtypes import STORAGES
 from treadle.link.numba.kinds import Kind, kind_of
 from treadle.link.numba.primitives import find_primitive
@@ -157,8 +156,8 @@ def python_function(node: Apply) -> Any:
     return numba.njit(_compiled("around", text, {"objmode": numba.objmode})(**scope))
 
 
-def called_at(code: Entry, count: int) -> Any:
-    """Return a program's machine code as a function that other code of Numba's calls.
+def called_at(code: int, count: int) -> Any:
+    """Return a program's machine code, by its address, as a function that other code of Numba's calls.
 
     It takes a table, words, and so many arrays that the words are of: they live until it returns.
     """
@@ -166,7 +165,7 @@ def called_at(code: Entry, count: int) -> Any:
     def write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
         kind = ir.FunctionType(_WORD, [_WORD] * 4)
         # Not a constant: Numba then keeps no machine code in a cache that holds an address of this process.
-        at = builder.bitcast(context.add_dynamic_addr(builder, code.address, info="treadle"), kind.as_pointer())
+        at = builder.bitcast(context.add_dynamic_addr(builder, code, info="treadle"), kind.as_pointer())
         return builder.call(at, [*args[:2], ir.Constant(_WORD, -1), ir.Constant(_WORD, 0)])
 
     names = ", ".join(["table", "words", *(f"x{i}" for i in range(count))])

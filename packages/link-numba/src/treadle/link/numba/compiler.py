@@ -10,7 +10,7 @@ import sys
 from collections import OrderedDict
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, TypeVar
 
 import llvmlite
 import numba
@@ -25,10 +25,11 @@ from treadle.link.numba.routines.vector_math import vector_stamp
 from treadle.link.numba.text.unit import Unit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from treadle.link.numba.text.emission import Emitted
 
+T = TypeVar("T")
 CAPACITY = 4096
 # The modules that machine code depends on besides its text.
 _OWN = (
@@ -48,12 +49,6 @@ class Counts:
     shared: int = 0
 
 
-class Entry(NamedTuple):
-    """Machine code that C can call, which stays where it is until the process ends."""
-
-    address: int
-
-
 class UnitCompiler:
     """Turns units into compiled functions."""
 
@@ -63,7 +58,7 @@ class UnitCompiler:
         # Machine code that programs call by symbols, under its key: for each name of a unit, its symbol and the code of
         # the type that it returns.
         self._apart: dict[str, dict[str, tuple[str, str]]] = {}
-        self._entries: OrderedDict[str, Entry] = OrderedDict()
+        self._entries: OrderedDict[str, int] = OrderedDict()
         self._counts = Counts()
         self._stamp = ""
 
@@ -86,65 +81,68 @@ class UnitCompiler:
         """Return the key of a compiled unit, for callers in C or in other units."""
         return digest("numba", self.stamp(), unit.key, f"entry {entry}", f"fastmath {config.numba__fastmath}")
 
-    def stored(self, key: str, stamp: str, name: str) -> Entry:
-        """Return the entry function that was stored in the cache under a key; `stamp` is that of the stored code."""
+    def stored(self, key: str, stamp: str, name: str) -> int:
+        """Return the address of the machine code that is in the cache under a key; `stamp` is that of this code."""
         if stamp != self.stamp():  # which also loads the functions on vectors that the machine code calls
             msg = f"numba: the machine code of {name} is for another machine or version."
             raise LookupError(msg)
-        with self._lock:
-            known = self._entries.get(key)
-            if known is None:
-                payload = default_cache().get(key)
-                if payload is None:
-                    msg = f"numba: the machine code of {name} is no longer in the compile cache."
-                    raise LookupError(msg)
-                known = self._load(payload)
-            else:
-                self._count("shared")
-            _remember(self._entries, key, known)
-        return known
 
-    def entry(self, unit: Unit) -> Entry:
-        """Return the machine code of a unit that C can call, all of whose arguments are words."""
+        def load() -> int:
+            payload = default_cache().get(key)
+            if payload is None:
+                msg = f"numba: the machine code of {name} is no longer in the compile cache."
+                raise LookupError(msg)
+            return self._load(payload)
+
+        return self._once(self._entries, key, load)
+
+    def entry(self, unit: Unit) -> int:
+        """Return the address of machine code that C can call, of a unit all of whose arguments are words.
+
+        It stays where it is until the process ends.
+        """
         key = self.key(unit, True)
-        with self._lock:
-            known = self._entries.get(key)
-            if known is None:
-                known = self._make(unit, key)
-            else:
-                self._count("shared")
-            _remember(self._entries, key, known)
-        return known
+        return self._once(self._entries, key, lambda: self._make(unit, key))
 
     def get(self, unit: Unit) -> Emitted:
         """Return the compiled function of a unit, which other units can call."""
-        key = self.key(unit, False)
-        with self._lock:
-            known = self._known.get(key)
-            if known is None:
-                from treadle.link.numba.text.translation import compile_unit
 
-                if unit.is_apart:
-                    known = self._called_by_symbol(unit)
-                else:
-                    known = compile_unit(unit, {u.name: self.get(u) for u in unit.uses})
-                    self._count("compiled")
+        def make() -> Emitted:
+            from treadle.link.numba.text.translation import compile_unit
+
+            if unit.is_apart:
+                return self._called_by_symbol(unit)
+            emitted = compile_unit(unit, {u.name: self.get(u) for u in unit.uses})
+            self._count("compiled")
+            return emitted
+
+        return self._once(self._known, self.key(unit, False), make)
+
+    def _once(self, known: OrderedDict[str, T], key: str, make: Callable[[], T]) -> T:
+        """Return what is known by a key, or made now, and put it last; drop the first where there are too many."""
+        with self._lock:
+            value = known.get(key)
+            if value is None:
+                value = make()
             else:
                 self._count("shared")
-            _remember(self._known, key, known)
-        return known
+            known[key] = value
+            known.move_to_end(key)
+            if len(known) > CAPACITY:
+                known.popitem(last=False)
+            return value
 
     def _count(self, name: str) -> None:
         self._counts = replace(self._counts, **{name: getattr(self._counts, name) + 1})
 
-    def _make(self, unit: Unit, key: str) -> Entry:
+    def _make(self, unit: Unit, key: str) -> int:
         needed = self._needed([unit])
-        fresh: list[Entry] = []
+        fresh: list[int] = []
 
         def make() -> bytes:
             ((symbol, _, library),) = self._compile([unit])
             assert library is not None
-            fresh.append(Entry(library.get_pointer_to_function(symbol)))
+            fresh.append(library.get_pointer_to_function(symbol))
             return pickle.dumps((symbol, needed, library._get_compiled_object()))
 
         if not config.numba__cache:
@@ -162,13 +160,13 @@ class UnitCompiler:
         self._count("compiled")
         return functions
 
-    def _load(self, payload: bytes) -> Entry:
+    def _load(self, payload: bytes) -> int:
         symbol, needed, code = pickle.loads(payload)
         for key in needed:
             self._open(key)
         (address,) = self._loaded(code, [symbol])
         self._count("loaded")
-        return Entry(address)
+        return address
 
     @staticmethod
     def _loaded(code: bytes, symbols: Iterable[str]) -> list[int]:
@@ -252,14 +250,6 @@ class UnitCompiler:
         for (symbol, _), address in zip(functions.values(), addresses, strict=True):
             binding.add_symbol(symbol, address)
         self._apart[key] = functions
-
-
-def _remember(units: OrderedDict[str, Any], key: str, value: object) -> None:
-    """Put a value last, and drop the first one where there are too many."""
-    units[key] = value
-    units.move_to_end(key)
-    if len(units) > CAPACITY:
-        units.popitem(last=False)
 
 
 COMPILER = UnitCompiler()

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from treadle.kernels import Address
-    from treadle.link.numba.compiler import Entry
 
 # The error for each status of the compiled code, if running the graph again on the Python VM does not raise one.
 ERRORS = {
@@ -56,7 +55,7 @@ class NumbaProgram(Program):
     def __init__(
         self,
         graph: ProgramGraph,
-        code: Entry,
+        code: int,
         table: NDArray[np.int64],
         kept: Sequence[np.ndarray],
         recipe: Recipe,
@@ -70,7 +69,7 @@ class NumbaProgram(Program):
         # What the table points to.
         self._kept = tuple(kept)
         # From arrays to the list of outputs, or to a status.
-        self._run = python_function(code.address, table, (code, self._kept))
+        self._run = python_function(code, table, self._kept)
 
     @property
     def fgraph(self) -> FunctionGraph:
@@ -78,8 +77,8 @@ class NumbaProgram(Program):
         return self._graph.get()
 
     @property
-    def code(self) -> Entry:
-        """The machine code, which compiled code calls as `treadle.link.numba.text.entry.entry` says."""
+    def code(self) -> int:
+        """Address of the machine code, which compiled code calls as `treadle.link.numba.text.entry.entry` says."""
         return self._code
 
     @property
@@ -116,7 +115,7 @@ class NumbaProgram(Program):
             return
         table = self._table.copy()
         table[FALLBACK], table[SINGLE] = id(fallback), single
-        take(python_function(self._code.address, table, (self._code, self._kept, fallback)))
+        take(python_function(self._code, table, (self._kept, fallback)))
 
     def _failure(self, status: int, inputs: Sequence[np.ndarray]) -> Exception:
         kind, text = ERRORS.get(status, (NodeError, f"the program stopped with status {status}"))
