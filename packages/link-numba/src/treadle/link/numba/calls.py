@@ -94,7 +94,7 @@ def _take(writer: GraphWriter, var: Variable, words: list[str]) -> None:
     owner, address, *lengths = words
     storage = writer.storage(var)
     if not lengths:
-        writer.bind_scalar(var, storage.loaded(f"as_{storage.memory}({address})[0]"))
+        writer.bind_scalar(var, storage.first(address))
     else:
         dims = [writer.let(length, "n") for length in lengths]
         for known, dim in zip(var.type.shape, dims, strict=True):  # type: ignore[attr-defined]  # a tensor

@@ -39,6 +39,10 @@ class Storage:
             return f"({text} != 0)"
         return f"widen_f2({text})" if self.dtype == "float16" else text
 
+    def first(self, address: str) -> str:
+        """Return the expression of the value of the element at an address."""
+        return self.loaded(f"as_{self.memory}({address})[0]")
+
     def stored(self, text: str) -> str:
         """Return the expression that converts a value in a register to an element in memory."""
         if self.dtype == "bool":
@@ -62,11 +66,6 @@ STORAGES: Mapping[str, Storage] = MappingProxyType(
         )
     }
 )
-
-
-def is_name(text: str) -> bool:
-    """Whether an expression is the name of a variable, which may be repeated at no cost."""
-    return text.isidentifier()
 
 
 def converted(text: str, source: str, target: str) -> str:

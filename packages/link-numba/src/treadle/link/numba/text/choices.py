@@ -27,15 +27,17 @@ def write_choice(writer: GraphWriter, node: Apply, arms: Sequence[Arm]) -> None:
     held = _held(writer, arms)
     for out, a, b in zip(node.outputs, arms[0].values, arms[1].values, strict=True):
         chosen = _either(writer, out, a, b)
-        moved = all(_is_own(value, held) for value in (a, b))
+        # Where nothing else needs either of the two buffers, the chosen one is moved to a slot for the output.
+        moved = all(isinstance(x, ArrayValue) and x.fills_one_buffer and held[x.slots[0]] == 1 for x in (a, b))
         if moved and isinstance(chosen, ArrayValue):
-            # Nothing else needs either of the two buffers: the chosen one is moved to a slot for the output.
             chosen = replace(chosen, slots=(writer.scratch(1),))
         for lines, value in ((first, a), (second, b)):
             lines += [f"{name} = {text}" for name, text in zip(chosen.texts(), value.texts(), strict=True)]
             if moved and isinstance(chosen, ArrayValue) and isinstance(value, ArrayValue):
                 lines.append(f"move(frame, {chosen.slots[0]}, {value.slots[0]})")
-        writer.bind(out, _with_known_lengths(writer, out, chosen))
+        if isinstance(chosen, ArrayValue):
+            chosen = replace(chosen, dims=writer.known_dims(out, chosen.dims))
+        writer.bind(out, chosen)
     condition = writer.scalar(node.inputs[0])
     writer.add(f"if {condition} != 0:", *indented(first), "else:", *indented(second))
 
@@ -46,19 +48,11 @@ def _held(writer: GraphWriter, arms: Sequence[Arm]) -> Counter[int]:
     return Counter(slot for value in values if isinstance(value, ArrayValue) for slot in value.slots)
 
 
-def _is_own(value: Value, held: Counter[int]) -> bool:
-    """Whether a result of a branch is one buffer that nothing else uses."""
-    return isinstance(value, ArrayValue) and value.fills_one_buffer and held[value.slots[0]] == 1
-
-
 def _either(writer: GraphWriter, out: Variable, a: Value, b: Value) -> Value:
     """Return the value of an output, with new names that either branch assigns."""
     storage = writer.storage(out)
     if isinstance(a, ScalarValue) or isinstance(b, ScalarValue):
-        name = writer.name()
-        if storage.code != "i8":
-            writer.codes[name] = storage.code
-        return ScalarValue(name, storage)
+        return ScalarValue(writer.name(code=storage.code), storage)
     return ArrayValue(
         writer.name(),
         tuple(writer.name("n") for _ in a.dims),
@@ -67,13 +61,4 @@ def _either(writer: GraphWriter, out: Variable, a: Value, b: Value) -> Value:
         tuple(dict.fromkeys((*a.slots, *b.slots))),
         packed=a.packed and b.packed,
         certain=a.certain and b.certain and bool(a.slots) == bool(b.slots),
-    )
-
-
-def _with_known_lengths(writer: GraphWriter, out: Variable, value: Value) -> Value:
-    if isinstance(value, ScalarValue):
-        return value
-    dims = writer.known_dims(out, value.dims)
-    return ArrayValue(
-        value.address, dims, value.strides, value.storage, value.slots, packed=value.packed, certain=value.certain
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 from treadle.config import dataclass
 from treadle.graph import FunctionGraph, overwritten_arguments
@@ -30,10 +31,7 @@ class Result:
 
 def words_of(kinds: Sequence[TensorType]) -> list[int]:
     """Return where the words of inputs begin: for each an address, lengths, and strides in elements; then their end."""
-    places = [0]
-    for kind in kinds:
-        places.append(places[-1] + 1 + 2 * kind.ndim)
-    return places
+    return [*accumulate((1 + 2 * kind.ndim for kind in kinds), initial=0)]
 
 
 def result_words(kinds: Sequence[TensorType], first: int) -> list[int]:
@@ -41,10 +39,7 @@ def result_words(kinds: Sequence[TensorType], first: int) -> list[int]:
 
     A value has two words.
     """
-    places = [first]
-    for kind in kinds:
-        places.append(places[-1] + (1 + kind.ndim if kind.ndim else 2))
-    return places
+    return [*accumulate((1 + kind.ndim if kind.ndim else 2 for kind in kinds), initial=first)]
 
 
 def performing(

@@ -124,7 +124,7 @@ class NumbaSite(Site):
         if axes:
             writer.bind(out, replace(part, dims=writer.known_dims(out, part.dims)))
         else:
-            writer.bind_scalar(out, part.storage.loaded(f"as_{part.storage.memory}({part.address})[0]"))
+            writer.bind_scalar(out, part.storage.first(part.address))
 
     def part(self, value: ArrayValue, axes: Sequence[Axis], shift: Length | None) -> ArrayValue:
         """Return a view of an array."""
@@ -199,14 +199,14 @@ class NumbaSite(Site):
             return
         target = result if part is None else self.part(result, *part)
         if not target.ndim:
-            cell = f"as_{storage.memory}({target.address})[0]"
-            new = writer.let(changed(f"({storage.loaded(cell)})", writer.scalar(x)), code=storage.code)
-            writer.add(f"{cell} = {storage.stored(new)}")
+            new = changed(f"({storage.first(target.address)})", writer.scalar(x))
+            writer.put(target, writer.let(new, code=storage.code))
             return
         source = writer.fitted(writer.value(x), target.dims)
         if adds:
-            body = [f"o_x = {changed('o_x', 'x_x')}"]
-            writer.run_elementwise("inc", [("x", source)], [("o", target)], body, reads_outputs=True)
+            last = target.ndim - 1
+            element = storage.loaded(f"o[o_q + d{last} * o_s{last}]")
+            writer.run_elementwise("inc", [("x", source)], [("o", target)], [f"o_x = {changed(element, 'x_x')}"])
         else:
             writer.copy_into(target, source)
 
@@ -285,5 +285,4 @@ class NumbaSite(Site):
     def close(self) -> None:
         """Read results of rank 0."""
         for out, value in self._numbers:
-            text = f"as_{value.storage.memory}({value.address})[0]"
-            self.writer.bind_scalar(out, value.storage.loaded(text))
+            self.writer.bind_scalar(out, value.storage.first(value.address))

@@ -30,12 +30,6 @@ def joined(a, b):  # i8 i8
         return b
     return -1
 
-def stride_in(stride, n, wanted):  # i8 i8 i8
-    # The stride of a dimension of length n that is broadcast.
-    if n == wanted:
-        return stride
-    return 0
-
 def position(i, n):  # i8 i8
     # A position counted from the start, -1 if it is out of bounds.
     if i < 0:

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 from treadle.config import dataclass
 from treadle.link.numba.dtypes import Storage
-from treadle.link.numba.text.library import LIBRARY
-from treadle.link.numba.text.unit import Unit, indented, make_kernel
+from treadle.link.numba.text.unit import indented
 from treadle.link.numba.text.values import ArrayValue
 
 # Sums, and what is computed of many numbers at once, are made in blocks of so many elements.
@@ -99,65 +98,12 @@ def in_blocks(last: int, block: Sequence[str]) -> list[str]:
     return ["start = 0", f"while start < n{last}:", *indented(inside)]
 
 
-def nest(ndim: int, before_last: Sequence[str], body: Sequence[str], index: str = "d", length: str = "n") -> list[str]:
-    """Return loops over `ndim` dimensions; `before_last` runs once before each run of the innermost loop."""
-    lines: list[str] = []
-    for d in range(ndim - 1):
-        lines += indented([f"for {index}{d} in range({length}{d}):"], d)
-    depth = max(ndim - 1, 0)
-    lines += indented(before_last, depth)
-    if ndim and (index, length) == ("d", "n"):
-        return lines + indented(steps(ndim - 1, body), depth)
-    if ndim:
-        lines += indented([f"for {index}{ndim - 1} in range({length}{ndim - 1}):"], depth)
-    return lines + indented(body, ndim)
-
-
-def elementwise(
-    stem: str,
-    ndim: int,
-    arrays: Sequence[Array],
-    scalars: Sequence[tuple[str, str]],
-    outputs: Sequence[Array],
-    body: Sequence[str],
-    checks: bool = False,
-) -> Unit:
-    """Return the kernel that runs statements for every element of arrays of rank `ndim`.
-
-    The operands are arrays, whose elements the body reads from variables with the array's name followed by ``_x``,
-    and scalars, each with its type code. It sets the variables of the outputs, and, with `checks`, ``bad`` where
-    values are refused, which the kernel returns.
-    """
-    every = [*arrays, *outputs]
-    last = ndim - 1
-    loads, before = loads_of(arrays, last)
-    before = [*(f"{a.name}_q = {offset(a, range(last))}" for a in every), *before]
-    stores = stores_of(outputs, last)
-    lines = [*(["bad = 0"] if checks else []), *merging(every, ndim)]
-    lines += nest(ndim, before, [*loads, *body, *stores])
-    lines.append("return bad" if checks else "return 0")
-    params = [*lengths(ndim), *(p for a in every for p in a.params()), *scalars]
-    return make_kernel(stem, params, lines, LIBRARY.used_by("\n".join(lines)))
-
-
-def loads_of(arrays: Sequence[Array], last: int) -> tuple[list[str], list[str]]:
-    """Return the statements that read the elements, in the innermost loop and before it."""
-    loads: list[str] = []
-    before: list[str] = []
-    for a in arrays:
-        load = f"{a.name}_x = " + a.storage.loaded(f"{a.name}[{at(a, last)}]")
-        (before if a.still[last] else loads).append(load)
-    return loads, before
-
-
-def stores_of(outputs: Sequence[Array], last: int) -> list[str]:
-    """Return the statements that write the elements of the results."""
-    return [f"{o.name}[{at(o, last)}] = " + o.storage.stored(f"{o.name}_x") for o in outputs]
-
-
-def at(a: Array, last: int) -> str:
-    """Return the position of an element in the innermost loop."""
-    return f"{a.name}_q" if a.still[last] else f"{a.name}_q + d{last} * {a.stride(last)}"
+def nest(ndim: int, body: Sequence[str], index: str = "d", length: str = "n") -> list[str]:
+    """Return loops over `ndim` dimensions."""
+    lines = list(body)
+    for d in range(ndim - 1, -1, -1):
+        lines = [f"for {index}{d} in range({length}{d}):", *indented(lines)]
+    return lines
 
 
 def still_where(value: ArrayValue, dims: Sequence[str]) -> tuple[bool, ...]:

@@ -42,7 +42,7 @@ def called(writer: GraphWriter, texts: Sequence[Sequence[str]], names: Sequence[
     """
     if not any(texts):
         return []
-    parts = _parts(writer, texts)
+    parts = [_text(writer, lines) for lines in texts]
     assigned = frozenset().union(*(part.assigned for part in parts))
     leaves = [name for name in dict.fromkeys(names) if name in assigned]
     if len(parts) > 1:
@@ -58,15 +58,11 @@ def whole(
     writer: GraphWriter, texts: Sequence[Sequence[str]], parameters: Sequence[str], returned: Sequence[str]
 ) -> Unit:
     """Return the function that runs all parts of the statements and takes all of `parameters`."""
-    parts = _parts(writer, texts)
+    parts = [_text(writer, lines) for lines in texts]
     if len(parts) == 1:
         return _function(writer, parts[0], returned, parameters)[0]
     lines = [*_in_frame(writer, parts, returned), *map(writer.loaded, returned)]
     return _function(writer, _text(writer, lines), returned, parameters)[0]
-
-
-def _parts(writer: GraphWriter, texts: Sequence[Sequence[str]]) -> list[_Text]:
-    return [_text(writer, lines) for lines in texts]
 
 
 def _text(writer: GraphWriter, lines: Sequence[str]) -> _Text:

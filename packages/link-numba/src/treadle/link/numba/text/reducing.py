@@ -9,7 +9,7 @@ import numpy as np
 from treadle.config import dataclass
 from treadle.link.numba.dtypes import Storage
 from treadle.link.numba.text.library import LIBRARY
-from treadle.link.numba.text.loops import Array, at, in_blocks, lengths, loads_of, merging, offset, steps, stores_of
+from treadle.link.numba.text.loops import Array, in_blocks, lengths, merging, nest, offset, steps
 from treadle.link.numba.text.unit import Unit, indented, make_kernel
 
 
@@ -121,12 +121,14 @@ def reducing(
     reduced: Sequence[Reduced],
     checks: bool = False,
 ) -> Unit:
-    """Return the kernel that runs statements for every element and reduces results of theirs over axes.
+    """Return the kernel that runs statements for every element and reduces results of theirs over axes, or over none.
 
-    Parameters are as for `treadle.link.numba.text.loops.elementwise`; `outputs` are stored as a whole. If all axes are
-    reduced, the kernel returns the reductions' values (with `checks`, after ``bad``). Otherwise it takes an array for
-    each, of which the elements on the kept axes are computed; unless the reduced axes are the last ones, they hold the
-    values to start from.
+    The operands are arrays of rank `ndim`, whose elements the body reads from variables with the array's name followed
+    by ``_x``, and scalars, each with its type code. It sets the variables of the outputs, which are stored as a whole,
+    and, with `checks`, ``bad`` where values are refused. If all axes are reduced, the kernel returns the reductions'
+    values (with `checks`, after ``bad``). Otherwise it returns ``bad`` or 0, and takes an array for each reduction, of
+    which the elements on the kept axes are computed; unless the reduced axes are the last ones, they hold the values to
+    start from.
     """
     last = ndim - 1
     is_whole = len(axes) == ndim
@@ -139,9 +141,9 @@ def reducing(
         lines += _in_order_of_memory(every[0].name)
     lines += merging([*every, *results], ndim)
     starts = [f"{a.name}_q = {offset(a, range(last))}" for a in every]
-    loads, loads_before = loads_of(arrays, last)
-    elements = [*loads, *body, *stores_of(outputs, last)]
-    places = [at(r, last) for r in results]
+    loads, loads_before = _loads(arrays, last)
+    elements = [*loads, *body, *_stores(outputs, last)]
+    places = [_at(r, last) for r in results]
     starts_of_results = [f"{r.name}_q = {offset(r, range(last))}" for r in results]
     if depth > last:
         joined = [
@@ -159,12 +161,30 @@ def reducing(
         for r, array in zip(reduced, results, strict=False):
             place, total = f"{array.name}[{array.name}_q]", f"{r.name}_total"
             inside.append(f"{place} = {r.storage.stored(total)}" if is_only else _combine(r, place, total))
-    for d in range(min(depth, last) - 1, -1, -1):
-        inside = [f"for d{d} in range(n{d}):", *indented(inside)]
     returned = [*(["bad"] if checks else []), *(f"{r.name}_total" for r in reduced if is_whole)]
-    lines += [*inside, f"return {', '.join(returned) or '0'}"]
+    lines += [*nest(min(depth, last), inside), f"return {', '.join(returned) or '0'}"]
     params = [*lengths(ndim), *(p for a in (*every, *results) for p in a.params()), *scalars]
     return make_kernel(stem, params, lines, LIBRARY.used_by("\n".join(lines)))
+
+
+def _loads(arrays: Sequence[Array], last: int) -> tuple[list[str], list[str]]:
+    """Return the statements that read the elements, in the innermost loop and before it."""
+    loads: list[str] = []
+    before: list[str] = []
+    for a in arrays:
+        load = f"{a.name}_x = " + a.storage.loaded(f"{a.name}[{_at(a, last)}]")
+        (before if a.still[last] else loads).append(load)
+    return loads, before
+
+
+def _stores(outputs: Sequence[Array], last: int) -> list[str]:
+    """Return the statements that write the elements of the results."""
+    return [f"{o.name}[{_at(o, last)}] = " + o.storage.stored(f"{o.name}_x") for o in outputs]
+
+
+def _at(a: Array, last: int) -> str:
+    """Return the position of an element in the innermost loop."""
+    return f"{a.name}_q" if a.still[last] else f"{a.name}_q + d{last} * {a.stride(last)}"
 
 
 def _in_order_of_memory(name: str) -> list[str]:

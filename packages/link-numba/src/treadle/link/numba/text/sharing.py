@@ -13,7 +13,7 @@ from treadle.config import config
 from treadle.link.numba.routines.threads import SHARE, THREADS
 from treadle.link.numba.text.library import LIBRARY
 from treadle.link.numba.text.loops import Array, lengths
-from treadle.link.numba.text.reducing import Reduced
+from treadle.link.numba.text.reducing import Reduced, identity
 from treadle.link.numba.text.unit import Unit, indented, make_kernel
 
 # A piece has at least so many elements, and there are at most so many pieces.
@@ -170,7 +170,7 @@ def _thread(
         value = f"u1({name})" if codes.get(name) == "b1" else name
         store.append(f"as_{code}(room)[{_index(words.count, wide, 2 * k, code)}] = {value}")
     start = ["bad = 0"] if "bad" in results else []
-    start += [f"{r.name}_total = {_zero(r)}" for r in reduced]
+    start += [f"{r.name}_total = {identity('sum', r.storage)}" for r in reduced]
     body = [
         "given = as_i8(share)",
         "room = given[2]",
@@ -182,7 +182,3 @@ def _thread(
         "return 0",
     ]
     return make_kernel("thread", [("share", "i8")], body, (unit, *LIBRARY.used_by("\n".join(body))))
-
-
-def _zero(r: Reduced) -> str:
-    return "False" if r.storage.kind == "b" else f"{r.storage.code}(0)"

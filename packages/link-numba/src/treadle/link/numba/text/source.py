@@ -13,7 +13,7 @@ from treadle.link.numba.text.choices import Arm, write_choice
 from treadle.link.numba.text.entry import Result, entry, performing
 from treadle.link.numba.text.parts import called, whole
 from treadle.link.numba.text.unit import Unit
-from treadle.link.numba.text.values import ArrayValue, ScalarValue, Value
+from treadle.link.numba.text.values import ArrayValue, ScalarValue, Value, names_of
 from treadle.link.numba.text.writer import GraphWriter
 
 PART = 60  # statements grow faster than linearly costly to compile in one function
@@ -141,7 +141,7 @@ class _Blocks:
         dead = self.last[node]
         writer.dying = frozenset(dead)
         before = writer.slots
-        writer.add(f"# {_one_line(str(node.op))}")
+        writer.add(f"# {' '.join(str(node.op).split())[:100]}")
         if branches is None:
             rule = self._rule(node)
             returned = rule(node.op, node, writer)
@@ -155,7 +155,7 @@ class _Blocks:
     def _arm(self, block: Block) -> Arm:
         """Return the statements that call the function of a branch, and its results."""
         texts, values = self._branches.pop(block)
-        return Arm(called(self.writer, texts, [name for value in values for name in value.names()]), values)
+        return Arm(called(self.writer, texts, [name for value in values for name in names_of(value)]), values)
 
 
 def _rule_error(rule: object, node: Apply, returned: object) -> LoweringError:
@@ -168,10 +168,6 @@ def _rule_error(rule: object, node: Apply, returned: object) -> LoweringError:
         'bind_scalar; see "Add a lowering" in the README of link-numba. To call a Python function, leave the op '
         "without a rule."
     )
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())[:100]
 
 
 def _forget(writer: GraphWriter, dead: Sequence[Variable], before: int) -> None:
@@ -196,6 +192,4 @@ def _result(writer: GraphWriter, var: Variable, earlier: Sequence[Variable]) -> 
     used_slots = {s for v in earlier for s in getattr(writer.values.get(v), "slots", ())}
     if value.fills_one_buffer and value.slots[0] not in used_slots:
         return Result(value.slots[0], value.dims)
-    buffer = writer.allocate(value.dims, value.storage)
-    writer.copy_into(buffer, value)
-    return Result(buffer.slots[0], value.dims)
+    return Result(writer.copied(value, value.storage).slots[0], value.dims)

@@ -64,7 +64,7 @@ def compile_unit(unit: Unit, used: Mapping[str, Emitted]) -> Emitted:
         If its text is beyond the part of Python that is emitted.
     """
     with span("compiler"), global_compiler_lock:
-        target = _target()
+        target = _target_of(bool(config.numba__fastmath))
         library = PartLibrary(target.context.codegen(), unit.name)
         emitted = _emitted(unit, target, library, used)
         library.finalize()
@@ -77,7 +77,7 @@ def compile_together(units: Sequence[Unit], used: Mapping[str, Emitted]) -> list
     Errors are those of `compile_unit`.
     """
     with span("compiler"), global_compiler_lock:
-        target = _target()
+        target = _target_of(bool(config.numba__fastmath))
         kind = CompactLibrary if units[-1].is_compact else WholeLibrary
         library = kind(target.context.codegen(), units[-1].name)
         library.enable_object_caching()
@@ -97,10 +97,6 @@ def _emitted(unit: Unit, target: Target, library: JITCodeLibrary, used: Mapping[
             "ranges and variables of one type each, or have Numba compile a function by call_jitted."
         )
         raise LoweringError(msg) from error
-
-
-def _target() -> Target:
-    return _target_of(bool(config.numba__fastmath))
 
 
 @cache

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import field, replace
 
 from treadle.cache import digest
 from treadle.config import dataclass
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 INDENT = "    "
 # In texts, calls of functions that LLVM computes on vectors where elements lie one behind the other.
 ON_VECTORS = ("libm_", "size_c")
@@ -43,10 +41,6 @@ class Unit:
         how = [word for word, holds in asked.items() if holds]
         key = digest(self.name, self.source, *self.signature, *how, "uses", *(u.key for u in self.uses))
         object.__setattr__(self, "key", key)
-
-    def names(self) -> set[str]:
-        """Return every name in the text."""
-        return set(_NAME.findall(self.source))
 
     @property
     def calls_vector_functions(self) -> bool:

@@ -27,10 +27,6 @@ class ScalarValue:
         """Return the variables and literals that it consists of."""
         return [self.text]
 
-    def names(self) -> list[str]:
-        """Return the variables that it consists of."""
-        return [text for text in self.texts() if text.isidentifier()]
-
 
 @dataclass(frozen=True, slots=True)
 class ArrayValue:
@@ -66,10 +62,6 @@ class ArrayValue:
         """Return the variables and literals that it consists of."""
         return [self.address, *self.dims, *self.strides]
 
-    def names(self) -> list[str]:
-        """Return the variables that it consists of."""
-        return [text for text in self.texts() if text.isidentifier()]
-
     @property
     def fills_one_buffer(self) -> bool:
         """Whether it always is one whole buffer of the program, in C order."""
@@ -98,6 +90,11 @@ class JoinedValue(ArrayValue):
 
 
 Value = ScalarValue | ArrayValue
+
+
+def names_of(value: Value) -> list[str]:
+    """Return the variables that a value consists of."""
+    return [text for text in value.texts() if text.isidentifier()]
 
 
 def padded(value: ArrayValue, ndim: int) -> ArrayValue:

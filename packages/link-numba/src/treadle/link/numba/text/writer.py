@@ -13,8 +13,8 @@ from treadle.link.numba.dtypes import STORAGES, Storage, converted
 from treadle.link.numba.routines.externals import FIXED_WORDS
 from treadle.link.numba.status import MEMORY, SHAPE
 from treadle.link.numba.text.kernels import NumbaSite
-from treadle.link.numba.text.loops import Array, elementwise, still_where
-from treadle.link.numba.text.reducing import Reduced
+from treadle.link.numba.text.loops import Array, still_where
+from treadle.link.numba.text.reducing import Reduced, reducing
 from treadle.link.numba.text.sharing import shared
 from treadle.link.numba.text.unit import Unit
 from treadle.link.numba.text.values import ArrayValue, ScalarValue, Value, is_literal, padded, product
@@ -70,7 +70,10 @@ class GraphWriter:
         self.local_names: set[str] = set()
         self.constants: list[Constant | Address] = []
         self.overwrites = False
-        self.input_names = [_input_names(i, v.type.ndim) for i, v in enumerate(tensors(fgraph.inputs))]
+        self.input_names = [
+            [f"a{i}_p", *(f"a{i}_{letter}{d}" for letter in "ns" for d in range(v.type.ndim))]
+            for i, v in enumerate(tensors(fgraph.inputs))
+        ]
         self._inputs = dict(zip(fgraph.inputs, self.input_names, strict=True))
         self.units: dict[str, Unit] = {}
         self.codes: dict[str, str] = {}
@@ -100,7 +103,7 @@ class GraphWriter:
         number = self.numbers.get(var)
         if value is None and number is not None:
             value = self.allocate(["1"] * var.type.ndim, number.storage)  # type: ignore[attr-defined]  # a tensor
-            self.add(f"as_{number.storage.memory}({value.address})[0] = {number.storage.stored(number.text)}")
+            self.put(value, number.text)
             self.values[var] = value
         elif value is None:
             # In a loop, inputs and constants are read before the first step.
@@ -114,8 +117,7 @@ class GraphWriter:
         address, *layout = self._inputs[var]
         storage = self.storage(var)
         if not layout:
-            text = storage.loaded(f"as_{storage.memory}({address})[0]")
-            return ScalarValue(self.let(text, code=storage.code), storage)
+            return ScalarValue(self.let(storage.first(address), code=storage.code), storage)
         ndim = len(layout) // 2
         return ArrayValue(address, self.known_dims(var, layout[:ndim]), tuple(layout[ndim:]), storage)
 
@@ -131,8 +133,7 @@ class GraphWriter:
             text = storage.loaded(f"as_{storage.memory}(table)[{word * (8 // storage.itemsize)}]")
             return ScalarValue(self.let(text, code=storage.code), storage)
         if not shape:
-            text = storage.loaded(f"as_{storage.memory}(as_i8(table)[{word}])[0]")
-            return ScalarValue(self.let(text, code=storage.code), storage)
+            return ScalarValue(self.let(storage.first(f"as_i8(table)[{word}]"), code=storage.code), storage)
         dims = tuple(map(str, shape))
         return ArrayValue(self.let(f"as_i8(table)[{word}]"), dims, self.packed_strides(dims), storage)
 
@@ -150,7 +151,7 @@ class GraphWriter:
         if isinstance(value, ArrayValue):
             return value
         cell = self.allocate(["1"], value.storage)
-        self.add(f"as_{value.storage.memory}({cell.address})[0] = {value.storage.stored(value.text)}")
+        self.put(cell, value.text)
         return ArrayValue(cell.address, (), (), value.storage, cell.slots)
 
     def scalar(self, var: Variable, dtype: str | None = None) -> str:
@@ -178,11 +179,13 @@ class GraphWriter:
         """Return where rules for all compiling backends write that kernels compute a node."""
         return NumbaSite(node, self)
 
-    def name(self, stem: str = "v") -> str:
-        """Return a new name."""
+    def name(self, stem: str = "v", code: str = "i8") -> str:
+        """Return a new name of a type."""
         self._names += 1
         name = f"{stem}_{self._names}"
         self.local_names.add(name)
+        if code != "i8":
+            self.codes[name] = code
         return name
 
     def add(self, *lines: str) -> None:
@@ -193,9 +196,7 @@ class GraphWriter:
         """Write an assignment to a new name of a type and return it; names and integers are returned as they are."""
         if text.isidentifier() or is_literal(text):
             return text
-        name = self.name(stem)
-        if code != "i8":
-            self.codes[name] = code
+        name = self.name(stem, code)
         self.lines.append(f"{name} = {text}")
         return name
 
@@ -205,6 +206,10 @@ class GraphWriter:
         if storage.code != "i8" and is_literal(text):
             text = f"{storage.code}({text})"
         self.bind(var, ScalarValue(self.let(text, code=storage.code), storage))
+
+    def put(self, array: ArrayValue, text: str) -> None:
+        """Write a number to the first element of an array."""
+        self.add(f"as_{array.storage.memory}({array.address})[0] = {array.storage.stored(text)}")
 
     def stop_if(self, condition: str, status: int) -> None:
         """Write that the program stops with a status if a condition holds."""
@@ -260,7 +265,7 @@ class GraphWriter:
         strides = []
         for n, m, s in zip(value.dims, dims, value.strides, strict=True):
             same = n == m or (is_literal(n) and n != "1")
-            strides.append(s if same else ("0" if n == "1" else self.let(f"stride_in({s}, {n}, {m})", "s")))
+            strides.append(s if same else ("0" if n == "1" else self.let(f"{s} if {n} == {m} else 0", "s")))
         return tuple(strides)
 
     def packed_strides(self, dims: Sequence[str]) -> tuple[str, ...]:
@@ -356,7 +361,6 @@ class GraphWriter:
         inputs: Sequence[tuple[str, Value]],
         outputs: Sequence[tuple[str, ArrayValue]],
         body: Sequence[str],
-        reads_outputs: bool = False,
         checks: bool = False,
     ) -> None:
         """Write a call of the kernel that runs statements for every element.
@@ -371,32 +375,23 @@ class GraphWriter:
             Names and arrays of the results, all of one shape.
         body
             Statements over ``<name>_x``.
-        reads_outputs
-            Whether the body starts from the outputs' elements.
         checks
             Whether the body sets ``bad`` to a status for invalid values.
         """
         dims = outputs[0][1].dims
-        arrays, scalars, array_arguments, scalar_arguments = self.operands(inputs, dims)
-        arguments = [*dims, *array_arguments]
-        written = []
-        start = []
-        for name, value in outputs:
-            array = Array(name, value.storage, (False,) * len(dims))
-            written.append(array)
-            arguments += self.passed(array, value.address, value.strides)
-            if reads_outputs:
-                last = len(dims) - 1
-                start.append(f"{name}_x = " + value.storage.loaded(f"{name}[{name}_q + d{last} * {name}_s{last}]"))
-        unit = elementwise(stem, len(dims), arrays, scalars, written, [*start, *body], checks)
-        arguments += scalar_arguments
+        arrays, scalars, written, arguments, numbers = self.operands(inputs, outputs, dims)
+        unit = reducing(stem, len(dims), (), arrays, scalars, written, body, (), checks)
+        arguments = [*dims, *arguments, *numbers]
         unit, arguments = self.spread(unit, len(dims), [*arrays, *written], scalars, range(len(dims)), arguments)
         self.call(unit, arguments, checked=checks)
 
     def operands(
-        self, inputs: Sequence[tuple[str, Value]], dims: Sequence[str]
-    ) -> tuple[list[Array], list[tuple[str, str]], list[str], list[str]]:
-        """Return the operands of a loop nest: arrays, numbers with their type codes, and the arguments of both."""
+        self, inputs: Sequence[tuple[str, Value]], outputs: Sequence[tuple[str, ArrayValue]], dims: Sequence[str]
+    ) -> tuple[list[Array], list[tuple[str, str]], list[Array], list[str], list[str]]:
+        """Return what a loop nest works on: arrays that it reads, numbers with their type codes, arrays that it writes.
+
+        The arguments of arrays and of numbers follow.
+        """
         arrays: list[Array] = []
         scalars: list[tuple[str, str]] = []
         array_arguments: list[str] = []
@@ -408,7 +403,10 @@ class GraphWriter:
                 continue
             arrays.append(Array(name, value.storage, still_where(value, dims)))
             array_arguments += self.passed(arrays[-1], value.address, self.strides_in(value, dims))
-        return arrays, scalars, array_arguments, scalar_arguments
+        written = [Array(name, value.storage, (False,) * len(dims)) for name, value in outputs]
+        for array, (_, value) in zip(written, outputs, strict=True):
+            array_arguments += self.passed(array, value.address, value.strides)
+        return arrays, scalars, written, array_arguments, scalar_arguments
 
     def passed(self, array: Array, address: str, strides: Sequence[str]) -> list[str]:
         """Return the arguments of an array, for `spread`."""
@@ -458,6 +456,12 @@ class GraphWriter:
         outputs = [(f"o{k or ''}", o) for k, o in enumerate(targets)]
         self.run_elementwise("copy", [("x", source)], outputs, [f"{name}_x = {text}" for name, _ in outputs])
 
+    def copied(self, value: ArrayValue, storage: Storage, slot: int = 0) -> ArrayValue:
+        """Write a copy of an array in C order, converted to a dtype, and return it; `slot` is as for `allocate`."""
+        copy = self.allocate(value.dims, storage, slot)
+        self.copy_into(copy, value)
+        return copy
+
     def packed(self, value: ArrayValue) -> ArrayValue:
         """Return an array in C order: the same one if it is, otherwise a copy (decided at run time)."""
         if value.packed:
@@ -482,8 +486,3 @@ class GraphWriter:
         self.copy_into(copy, value)
         self.lines[mark:] = [f"    {line}" for line in self.lines[mark:]]
         return copy
-
-
-def _input_names(i: int, ndim: int) -> list[str]:
-    """Return the names of an input's address, lengths and strides."""
-    return [f"a{i}_p", *(f"a{i}_n{d}" for d in range(ndim)), *(f"a{i}_s{d}" for d in range(ndim))]

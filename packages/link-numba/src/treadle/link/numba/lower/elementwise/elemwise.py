@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from treadle.graph import Apply, Constant, Variable
-from treadle.link.numba.dtypes import STORAGES, converted, is_name
+from treadle.link.numba.dtypes import STORAGES, converted
 from treadle.link.numba.scalars import can_fail, step_text, takes, why_not
 from treadle.link.numba.status import VALUE
 from treadle.link.numba.table import TABLE
@@ -39,7 +39,8 @@ def body_of(
     codes: dict[str, str] = {}
 
     def named(text: str, dtype: str) -> str:
-        if is_name(text):
+        # A name may be repeated at no cost.
+        if text.isidentifier():
             return text
         name = f"t{len(codes)}"
         codes[name] = STORAGES[dtype].code
@@ -153,8 +154,8 @@ def as_operand(writer: GraphWriter, var: TensorVariable) -> Value:
     """Return an operand; an array that has one element by its type becomes a scalar, which is read before the loop."""
     value = writer.numbers.get(var) or writer.value(var)
     if isinstance(value, ArrayValue) and all(n == "1" for n in value.dims):
-        text = value.storage.loaded(f"as_{value.storage.memory}({value.address})[0]")
-        return ScalarValue(writer.let(text, code=value.storage.code), value.storage)
+        text = writer.let(value.storage.first(value.address), code=value.storage.code)
+        return ScalarValue(text, value.storage)
     return value
 
 
@@ -174,17 +175,14 @@ def _lower_scalars(composite: Composite, node: TensorNode, writer: GraphWriter, 
     for v in node.inputs:
         storage = writer.storage(v)
         text = writer.scalar(v)
-        if not is_name(text):
+        if not text.isidentifier():
             text = writer.let(f"{storage.code}({text})", code=storage.code)
         numbers.append((text, storage.dtype))
     lines, results, codes = body_of(composite, numbers, node.inputs, many=False)
-    renamed = {name: writer.name() for name in codes}
+    renamed = {name: writer.name(code=code) for name, code in codes.items()}
     if checks:
         renamed["bad"] = writer.name("bad")
         writer.add(f"{renamed['bad']} = 0")
-    for name, code in codes.items():
-        if code != "i8":
-            writer.codes[renamed[name]] = code
     writer.add(*(_renamed(line, renamed) for line in lines))
     if checks:
         writer.stop_if(f"{renamed['bad']} != 0", VALUE)

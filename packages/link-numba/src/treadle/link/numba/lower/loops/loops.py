@@ -18,7 +18,7 @@ from treadle.link.numba.status import INTERRUPT, MEMORY, SHAPE, VALUE
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.text.parts import called
 from treadle.link.numba.text.unit import indented
-from treadle.link.numba.text.values import ArrayValue, ScalarValue, Value, is_literal, product
+from treadle.link.numba.text.values import ArrayValue, ScalarValue, Value, is_literal, names_of, product
 from treadle.link.numba.text.writer import GraphWriter
 from treadle.tensor import Scan, TensorNode, TensorVariable, tensors
 
@@ -205,7 +205,7 @@ class _Loop:
                 else:
                     start = writer.packed(start)
                     self.elsewhere.update(dict.fromkeys(start.slots))
-            _assign(writer, value, start)
+            writer.add(*(f"{name} = {text}" for name, text in _pairs(value, start)))
 
     def _owned(self, carry: _Carry, start: ArrayValue) -> ArrayValue:
         """Return the initial array of a carry in the carry's own buffer: moved there if possible, otherwise copied."""
@@ -213,9 +213,7 @@ class _Loop:
         if self.node.inputs.count(carry.start) == 1 and writer.may_overwrite(carry.start):
             writer.add(f"move(frame, {carry.slot}, {start.slots[0]})")
             return start
-        copy = writer.allocate(start.dims, start.storage, carry.slot)
-        writer.copy_into(copy, start)
-        return copy
+        return writer.copied(start, start.storage, carry.slot)
 
     # In a step
 
@@ -234,12 +232,10 @@ class _Loop:
             writer.bind(row, replace(value, address=address, dims=dims, strides=value.strides[1:], certain=False))
         for var, start in zip(self.inner.carries, self.outer.carries, strict=True):
             storage, ndim = writer.storage(var), var.type.ndim
-            name = writer.name("c")
             if not ndim:
-                if storage.code != "i8":
-                    writer.codes[name] = storage.code
-                carry = _Carry(start, ScalarValue(name, storage))
+                carry = _Carry(start, ScalarValue(writer.name("c", storage.code), storage))
             else:
+                name = writer.name("c")
                 dims = tuple(writer.name("n") if n is None else str(n) for n in var.type.shape)
                 slot = writer.scratch(1)
                 strides = writer.packed_strides(dims)
@@ -285,7 +281,7 @@ class _Loop:
                 new = writer.packed(new)
                 sources = [slot for slot in new.slots if slot in own or slot > max(own)]
                 if len(sources) > 1 or used_slots.intersection(sources):
-                    new = self._copied(new)
+                    new = writer.copied(new, new.storage)
                     sources = list(new.slots)
                 used_slots.update(sources)
                 arrays.append(carry)
@@ -294,24 +290,16 @@ class _Loop:
         self._find_written(arrays)
         for carry in arrays:
             if carry.is_written and not carry.is_sure and isinstance(carry.new, ArrayValue):
-                carry.new = self._copied(carry.new)
+                carry.new = writer.copied(carry.new, carry.new.storage)
                 carry.source, carry.is_sure = carry.new.slots[0], True
             if isinstance(carry.new, ArrayValue):
                 self.elsewhere.update((slot, None) for slot in carry.new.slots if slot != carry.source)
         self._exchange({carry.slot: carry.source for carry in arrays if carry.source})
         pairs = [pair for c in self.carries if c.new is not None for pair in _pairs(c.value, c.new)]
         changed = {name for name, _ in pairs}
-        kept = {text: writer.name() for _, text in pairs if text in changed}
-        for text, name in kept.items():
-            if text in writer.codes:
-                writer.codes[name] = writer.codes[text]
-            writer.add(f"{name} = {text}")
+        kept = {text: writer.name(code=writer.codes.get(text, "i8")) for _, text in pairs if text in changed}
+        writer.add(*(f"{name} = {text}" for text, name in kept.items()))
         writer.add(*(f"{name} = {kept.get(text, text)}" for name, text in pairs))
-
-    def _copied(self, value: ArrayValue) -> ArrayValue:
-        copy = self.writer.allocate(value.dims, value.storage)
-        self.writer.copy_into(copy, value)
-        return copy
 
     def _find_written(self, arrays: Sequence[_Carry]) -> None:
         """Mark the carries that steps write into, and those whose arrays become such carries."""
@@ -405,7 +393,7 @@ class _Loop:
         count = self.i if op.has_until else self.steps
         arrays = [c for c in self.carries if isinstance(c.value, ArrayValue)]
         certain = all(c.is_written and c.is_sure for c in arrays)
-        names = [name for c in self.carries for name in c.value.names()]
+        names = [name for c in self.carries for name in names_of(c.value)]
         names += [name for s in self.stacks for name in (s.address, *s.dims)]
         writer.add(*called(writer, [lines], [*names, count]))
         for out, carry in zip(self.node.outputs, self.carries, strict=False):
@@ -438,7 +426,3 @@ def _pairs(value: Value, new: Value) -> list[tuple[str, str]]:
 def _typed(text: str, storage: Storage) -> str:
     """Return the text of an integer literal, converted to a dtype."""
     return f"{storage.code}({text})" if is_literal(text) and storage.code != "i8" else text
-
-
-def _assign(writer: GraphWriter, value: Value, start: Value) -> None:
-    writer.add(*(f"{name} = {text}" for name, text in _pairs(value, start)))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from treadle.link.numba.dtypes import STORAGES, Storage
+from dataclasses import replace
+
+from treadle.link.numba.dtypes import Storage
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.text.library import LIBRARY
 from treadle.link.numba.text.loops import nest
 from treadle.link.numba.text.unit import Unit, make_kernel
-from treadle.link.numba.text.values import ArrayValue
 from treadle.link.numba.text.writer import GraphWriter
-from treadle.tensor import MatMul, TensorNode, TensorVariable
+from treadle.tensor import MatMul, TensorNode
 
 
 def _loops(storage: Storage) -> list[str]:
@@ -71,7 +72,7 @@ def multiplication(batch: int, storage: Storage) -> Unit:
     places = [f"{p}_q = " + (" + ".join(f"d{d} * {p}_s{d}" for d in range(batch)) or "0") for p in ("x", "y")]
     work = _blas(storage) if blas else _loops(storage)
     body = [*places, *work, "o_q = o_q + rows * columns"]
-    lines = ["o_q = 0", *nest(batch, [], body), "return 0"]
+    lines = ["o_q = 0", *nest(batch, body), "return 0"]
     return make_kernel("matmul", params, lines, LIBRARY.used_by("\n".join(lines)))
 
 
@@ -80,7 +81,8 @@ def lower_matmul(op: MatMul, node: TensorNode, writer: GraphWriter) -> None:
     """Multiply, after converting both factors to the dtype of the product."""
     (out,) = node.outputs
     storage = writer.storage(out)
-    a, b = (_as(writer, v, storage) for v in node.inputs)
+    factors = map(writer.array, node.inputs)
+    a, b = (x if x.storage == storage else writer.copied(x, storage) for x in factors)
     inner = writer.same(a.dims[-1], b.dims[-2])
     kind = out.type
     batch = writer.broadcast_dims([a.dims[:-2], b.dims[:-2]], kind.shape[:-2])
@@ -89,25 +91,11 @@ def lower_matmul(op: MatMul, node: TensorNode, writer: GraphWriter) -> None:
     blas = storage.kind in "fc" and storage.dtype != "float16"
     for x in (a, b):
         address = x.address if blas else f"as_{storage.memory}({x.address})"
-        strides = _batch_strides(writer, x, batch)
-        arguments += [address, *strides, *x.strides[-2:]]
+        stack = replace(x, dims=x.dims[:-2], strides=x.strides[:-2])
+        arguments += [address, *writer.strides_in(stack, batch), *x.strides[-2:]]
     if blas:
         slot = writer.scratch(2)
         arguments += [result.address, "frame", str(slot)]
     else:
         arguments.append(f"as_{storage.memory}({result.address})")
     writer.call(multiplication(len(batch), storage), arguments, checked=blas)
-
-
-def _batch_strides(writer: GraphWriter, x: ArrayValue, batch: tuple[str, ...]) -> list[str]:
-    pairs = zip(x.dims, batch, x.strides, strict=False)
-    return ["0" if n == "1" else (s if n == m else writer.let(f"stride_in({s}, {n}, {m})", "s")) for n, m, s in pairs]
-
-
-def _as(writer: GraphWriter, var: TensorVariable, storage: Storage) -> ArrayValue:
-    value = writer.array(var)
-    if value.storage == storage:
-        return value
-    copy = writer.allocate(value.dims, STORAGES[storage.dtype])
-    writer.copy_into(copy, value)
-    return copy

@@ -51,9 +51,7 @@ def accumulation(kind: str, ndim: int, source: Storage, inner: str) -> Unit:
         "else:",
         *indented(across),
     ]
-    for d in range(last - 1, -1, -1):
-        inside = [f"for d{d} in range(n{d}):", *indented(inside)]
-    lines += [*inside, "return 0"]
+    lines += [*nest(last, inside), "return 0"]
     params = [*lengths(ndim), *x.params(), *o.params()]
     return make_kernel(kind, params, lines, LIBRARY.used_by("\n".join(lines)))
 
@@ -88,8 +86,8 @@ def bind_result(writer: GraphWriter, out: TensorVariable, result: ArrayValue, in
     """Bind an output to an array converted to its dtype, or to the array's only element if the output has rank 0."""
     kind = out.type
     if kind.ndim == 0:
-        text = result.storage.loaded(f"as_{result.storage.memory}({result.address})[0]")
-        writer.bind_scalar(out, converted(writer.let(text, code=result.storage.code), inner, kind.dtype))
+        text = writer.let(result.storage.first(result.address), code=result.storage.code)
+        writer.bind_scalar(out, converted(text, inner, kind.dtype))
     elif kind.dtype == inner:
         writer.bind(out, result)
     else:
@@ -152,10 +150,7 @@ def reduce_elements(
     """
     ndim = len(dims)
     kept = [d for d in range(ndim) if d not in axes]
-    arrays, scalars, arguments, scalar_arguments = writer.operands(inputs, dims)
-    written = [Array(name, value.storage, (False,) * ndim) for name, value in outputs]
-    for array, (_, value) in zip(written, outputs, strict=True):
-        arguments += writer.passed(array, value.address, value.strides)
+    arrays, scalars, written, arguments, scalar_arguments = writer.operands(inputs, outputs, dims)
     reduced = []
     for k, (op, _, text, dtype) in enumerate(reductions):
         inner = _working_dtype(op)
@@ -182,10 +177,7 @@ def reduce_elements(
     unit, arguments = writer.spread(unit, ndim, [*arrays, *written], scalars, axes, arguments, reduced, checks)
     writer.units[unit.name] = unit
     bad = [writer.name("bad")] if checks else []
-    names = [writer.name() for _ in reduced]
-    for name, r in zip(names, reduced, strict=True):
-        if r.storage.code != "i8":
-            writer.codes[name] = r.storage.code
+    names = [writer.name(code=r.storage.code) for r in reduced]
     writer.add(f"{', '.join([*bad, *names])} = {unit.name}({', '.join(arguments)})")
     for name in bad:
         writer.stop_if(f"{name} != 0", VALUE)
@@ -231,7 +223,7 @@ def over_kept(
     walked = {"x": value, "o": result} if is_whole else {"x": value}
     places = [f"{p}_q = " + (" + ".join(f"d{d} * {p}_s{d}" for d in range(len(kept))) or "0") for p in walked]
     ends = [] if is_whole else ["o_q = o_q + 1"]
-    lines = ["o_q = 0", *nest(len(kept), [], [*places, *body, *ends]), "return 0"]
+    lines = ["o_q = 0", *nest(len(kept), [*places, *body, *ends]), "return 0"]
     params = [*lengths(len(kept)), *((f"m{d}", "i8") for d in range(len(axes)))]
     arguments = [value.dims[d] for d in order]
     for p, array in (("x", value), ("o", result)):
@@ -261,8 +253,7 @@ def lower_arg_reduction(op: ArgReduction, node: TensorNode, writer: GraphWriter)
         better = f"{better} or (value != value and best == best)"
     step = [f"value = {storage.loaded(element_along('x', op.axes))}", f"if at == 0 or {better}:"]
     step += ["    best = value", "    found = at", "at = at + 1"]
-    start = "False" if storage.kind == "b" else f"{storage.code}(0)"
-    inner = nest(len(op.axes), [], step, index="j", length="m")
-    body = [f"best = {start}", "found = 0", "at = 0", *inner, "o[o_q] = found"]
+    inner = nest(len(op.axes), step, index="j", length="m")
+    body = [f"best = {identity('sum', storage)}", "found = 0", "at = 0", *inner, "o[o_q] = found"]
     over_kept(writer, op.kind, op.axes, value, positions, body)
     bind_result(writer, out, positions, "int64")

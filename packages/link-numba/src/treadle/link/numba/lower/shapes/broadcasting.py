@@ -31,8 +31,6 @@ def lower_sum_to(op: SumTo, node: TensorNode, writer: GraphWriter) -> None:
     # The result always has its own memory: sharing decided at run time would tie two lifetimes together.
     inner = "float32" if value.storage.dtype == "float16" else value.storage.dtype
     sums = cleared(writer, dims or ["1"], inner, "sum")
-    strides = ["0"] * extra
-    for n, m, s in zip(value.dims[extra:], dims, sums.strides if dims else (), strict=True):
-        strides.append("0" if m == "1" else (s if m == n else writer.let(f"stride_in({s}, {m}, {n})", "s")))
+    strides = ["0"] * extra + list(writer.strides_in(sums, value.dims[extra:]) if dims else ())
     accumulate(writer, "sum", value, sums, strides, inner)
     bind_result(writer, out, sums, inner)

@@ -25,11 +25,10 @@ def lower_reshape(op: Reshape, node: TensorNode, writer: GraphWriter) -> None:
         if not lengths:
             writer.bind(out, value)
             return
-        result = writer.new_output(out, ["1"] * len(dims))
-        writer.add(f"as_{value.storage.memory}({result.address})[0] = {value.storage.stored(value.text)}")
+        writer.put(writer.new_output(out, ["1"] * len(dims)), value.text)
         return
     if not lengths:
-        writer.bind_scalar(out, value.storage.loaded(f"as_{value.storage.memory}({value.address})[0]"))
+        writer.bind_scalar(out, value.storage.first(value.address))
         return
     source = writer.packed(value)
     known = writer.known_dims(out, dims)
