@@ -64,10 +64,7 @@ def grow(frame, slot, used, nbytes):  # i8 i8 i8 i8
     if made == 0:
         return 0
     table = as_i8(frame)
-    source = as_u1(buffer_data(table[slot]))
-    target = as_u1(buffer_data(made))
-    for k in range(used):
-        target[k] = source[k]
+    copied(buffer_data(made), buffer_data(table[slot]), used)
     buffer_free(table[slot])
     table[slot] = made
     return buffer_data(made)

@@ -255,11 +255,6 @@ def _external(family: str, name: str) -> Intrinsic:
     return _primitive(write, kinds.get(result, types.int64), *parameters)
 
 
-def _of_runtime(name: str, takes: str) -> Intrinsic:
-    """A function of Python's, of Numba's runtime or of the C library; see `calls.by_name`."""
-    return _primitive(calls.by_name(name, takes), types.int64, *[types.int64] * len(takes))
-
-
 def _called(takes: str, result: str) -> Intrinsic:
     """A function at an address; see `calls.by_address`."""
     write, returned, count = calls.by_address(takes, None if result == "none" else TYPES[result])
@@ -452,7 +447,11 @@ _FAMILIES: dict[str, Callable[..., Intrinsic]] = {
     "shifted": _shifted,
     "place": _place,
     "call": _called,
-    **dict.fromkeys(("python", "library"), _of_runtime),
+    # Functions of Python, of Numba's runtime and of the C library.
+    **dict.fromkeys(
+        ("python", "library"),
+        lambda name, takes: _primitive(calls.by_name(name, takes), types.int64, *[types.int64] * len(takes)),
+    ),
     "explode": _explode,
     "room": _room,
     "table": _from_table,

@@ -12,7 +12,7 @@ from numba import types
 from numba.core.base import BaseContext
 from numba.core.typing.templates import Signature
 
-from treadle.link.numba.routines.lanes import Lanes, Write, filled, instruction
+from treadle.link.numba.routines.lanes import Lanes, Write, binary, filled, instruction
 
 _WORD, _SHORT = ir.IntType(64), ir.IntType(32)
 _COMPARED = {"equal": "==", "below": "<", "most": "<=", "above": ">", "least": ">="}
@@ -42,9 +42,6 @@ def operations(
     """Return the primitives of eights by name: what writes them, what they return and take."""
     size = number.bitwidth // 8
     one, all_, words = types.CPointer(number), types.CPointer(kind), types.CPointer(types.int64)
-
-    def binary(name: str) -> tuple[Write, types.Type, tuple[types.Type, ...]]:
-        return lambda context, builder, sig, args: getattr(builder, name)(*args), kind, (kind, kind)
 
     def compared(sign: str) -> tuple[Write, types.Type, tuple[types.Type, ...]]:
         return lambda context, builder, sig, args: builder.fcmp_ordered(sign, *args), mask, (kind, kind)
@@ -78,10 +75,10 @@ def operations(
         return context.get_dummy_value()
 
     return {
-        "added": binary("fadd"),
-        "less": binary("fsub"),
-        "multiplied": binary("fmul"),
-        "divided": binary("fdiv"),
+        "added": binary("fadd", kind),
+        "less": binary("fsub", kind),
+        "multiplied": binary("fmul", kind),
+        "divided": binary("fdiv", kind),
         "negated": (lambda context, builder, sig, args: builder.fneg(args[0]), kind, (kind,)),
         **{name: compared(sign) for name, sign in _COMPARED.items()},
         "unequal": (lambda _, builder, __, args: builder.fcmp_unordered("!=", *args), mask, (kind, kind)),
@@ -104,13 +101,10 @@ def of_masks(mask: Lanes) -> dict[str, tuple[Write, types.Type | None, tuple[typ
     def which(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
         return builder.zext(builder.bitcast(args[0], ir.IntType(8)), _WORD)
 
-    def binary(name: str) -> tuple[Write, types.Type, tuple[types.Type, ...]]:
-        return lambda context, builder, sig, args: getattr(builder, name)(*args), mask, (mask, mask)
-
     return {
-        "both": binary("and_"),
-        "either": binary("or_"),
-        "differ": binary("xor"),
+        "both": binary("and_", mask),
+        "either": binary("or_", mask),
+        "differ": binary("xor", mask),
         "not": (lambda context, builder, sig, args: builder.not_(args[0]), mask, (mask,)),
         "which": (which, types.int64, (mask,)),
     }

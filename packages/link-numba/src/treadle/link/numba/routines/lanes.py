@@ -16,8 +16,8 @@ from numba.core.base import BaseContext
 from numba.core.datamodel import models, register_default
 from numba.core.typing.templates import Signature
 
-# Bits of vectors by the feature of processors that has them, the widest first.
-_WIDTHS = (("avx512f", 512), ("avx2", 256))
+from treadle.link.numba.routines.vector_math import SETS
+
 _WORD = ir.IntType(64)
 
 Write = Callable[[BaseContext, ir.IRBuilder, Signature, Sequence[ir.Value]], ir.Value]
@@ -27,7 +27,7 @@ Write = Callable[[BaseContext, ir.IRBuilder, Signature, Sequence[ir.Value]], ir.
 def width() -> int:
     """Return how many bits the vectors of this processor have."""
     features = llvm.get_host_cpu_features()
-    return next((bits for feature, bits in _WIDTHS if features.get(feature)), 128)
+    return next((64 * lanes for feature, _, lanes in SETS if features.get(feature)), 128)
 
 
 class Lanes(types.Type):  # type: ignore[misc]  # Numba has no types
@@ -62,28 +62,25 @@ def instruction(builder: ir.IRBuilder, name: str, args: Sequence[ir.Value]) -> i
     return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}"), args)
 
 
-def place(builder: ir.IRBuilder, pointer: ir.Value, kind: ir.VectorType) -> ir.Value:
-    """Write a pointer to elements as one to a vector."""
-    return builder.bitcast(pointer, kind.as_pointer())
+def binary(name: str, kind: types.Type) -> tuple[Write, types.Type, tuple[types.Type, ...]]:
+    """Return the primitive of two operands that a method of LLVM's builder writes."""
+    return lambda context, builder, sig, args: getattr(builder, name)(*args), kind, (kind, kind)
 
 
 def operations(element: types.Type) -> dict[str, tuple[Write, types.Type | None, tuple[types.Type, ...]]]:
     """Return the primitives of an element's vectors by name: what writes them, what they return and take."""
     kind = Lanes(element, width() // element.bitwidth)
     pointer, real = types.CPointer(element), isinstance(element, types.Float)
-    size = element.bitwidth // 8
+    size, letter = element.bitwidth // 8, "f" if real else ""
 
     def laned(context: BaseContext) -> ir.VectorType:
         return context.get_value_type(kind)
 
-    def binary(name: str) -> Write:
-        return lambda context, builder, sig, args: getattr(builder, f"f{name}" if real else name)(*args)
-
     def load(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
-        return builder.load(place(builder, args[0], laned(context)), align=size)
+        return builder.load(builder.bitcast(args[0], laned(context).as_pointer()), align=size)
 
     def put(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
-        builder.store(args[1], place(builder, args[0], laned(context)), align=size)
+        builder.store(args[1], builder.bitcast(args[0], laned(context).as_pointer()), align=size)
         return context.get_dummy_value()
 
     def fused(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
@@ -108,9 +105,9 @@ def operations(element: types.Type) -> dict[str, tuple[Write, types.Type | None,
         "vector": (load, kind, (pointer,)),
         "put": (put, types.none, (pointer, kind)),
         "filled": (lambda _, builder, __, args: filled(builder, kind.count, args[0]), kind, (element,)),
-        "added": (binary("add"), kind, (kind, kind)),
-        "less": (binary("sub"), kind, (kind, kind)),
-        "multiplied": (binary("mul"), kind, (kind, kind)),
+        "added": binary(f"{letter}add", kind),
+        "less": binary(f"{letter}sub", kind),
+        "multiplied": binary(f"{letter}mul", kind),
         "fused": (fused, kind, (kind, kind, kind)),
         "first": (first, kind, (kind, types.int64)),
         "total": (total, element, (kind,)),
