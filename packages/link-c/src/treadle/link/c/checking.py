@@ -6,25 +6,16 @@ from treadle.graph import Apply, FrozenFunctionGraph, FunctionGraph, Type, Unsup
 from treadle.kernels import takes_real_only
 from treadle.link.c.conventions.dtypes import CTYPES
 from treadle.link.c.table import TABLE
-from treadle.link.c.text.expression import check_texts
-from treadle.tensor import Elemwise, FusedReduction, Scan, TensorType
+from treadle.link.c.text.expression import takes
+from treadle.link.c.text.scalars import SCALARS
+from treadle.tensor import Scan, TensorType
 
 
 def check(node: Apply) -> None:
     """Refuse a node that has no rule or whose dtypes C does not have."""
-    real_only = takes_real_only(TABLE.rule(node))
-    for var in (*node.inputs, *node.outputs):
-        if not has_type(var.type):
-            lacking = var.type.dtype if isinstance(var.type, TensorType) else f"values of type {var.type}"
-            msg = f"C has no {lacking}"
-            raise Unsupported(msg)
-        if real_only and isinstance(var.type, TensorType) and var.type.numpy_dtype.kind == "c":
-            msg = f"C has no {type(node.op).__name__} of complex numbers"
-            raise Unsupported(msg)
+    SCALARS.check(node, CTYPES, takes, "C", real_only=takes_real_only(TABLE.rule(node)))
     if isinstance(node.op, Scan):
         check_body(node.op)
-    elif isinstance(node.op, Elemwise | FusedReduction):
-        check_texts(node.op if isinstance(node.op, Elemwise) else node.op.elementwise, node)
 
 
 def has_type(kind: Type) -> bool:

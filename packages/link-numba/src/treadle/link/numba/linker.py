@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treadle.config import COLLECTOR, config, span
-from treadle.graph import Apply, Constant, FunctionGraph, HasInnerGraph, IfElse, Type, Unsupported, toposort
+from treadle.graph import Apply, Constant, FunctionGraph, HasInnerGraph, IfElse, Type, toposort
 from treadle.link.numba.dtypes import STORAGES
 from treadle.link.numba.program import NumbaProgram, Recipe
 from treadle.link.numba.table import TABLE
@@ -67,24 +67,17 @@ class NumbaLinker(TableLinker):
 
     def holds(self, kind: Type) -> bool:
         """Whether a type is a tensor type with a supported dtype."""
-        return not _refused_type(kind)
+        from treadle.tensor import TensorType
+
+        return isinstance(kind, TensorType) and kind.dtype in STORAGES
 
     def check(self, node: Apply) -> None:
         """Refuse a node that has no rule, or a dtype that is not supported."""
         from treadle.kernels import takes_real_only
-        from treadle.link.numba.lower.elementwise.elemwise import refusal
-        from treadle.tensor import Elemwise, FusedReduction, tensors
+        from treadle.link.numba.scalars import SCALARS, takes
 
         self.refuse(self.inside(node))
-        rule = TABLE.rule(node)
-        reason = next((r for r in (_refused_type(v.type) for v in (*node.inputs, *node.outputs)) if r), "")
-        if takes_real_only(rule):
-            refused = [v.type.dtype for v in tensors((*node.inputs, *node.outputs)) if v.type.numpy_dtype.kind == "c"]
-            reason = reason or (f"{type(node.op).__name__} is not lowered for {refused[0]}" if refused else "")
-        if not reason and isinstance(node.op, Elemwise | FusedReduction):
-            reason = refusal(node.op if isinstance(node.op, Elemwise) else node.op.elementwise, node)
-        if reason:
-            raise Unsupported(reason)
+        SCALARS.check(node, STORAGES, takes, "Numba", real_only=takes_real_only(TABLE.rule(node)))
 
     def link_whole(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> NumbaProgram:
         """Return a program for the graph, compiled or loaded from the cache.
@@ -94,7 +87,6 @@ class NumbaLinker(TableLinker):
         self.refuse(fgraph.toposort())
         with span("import"):
             from treadle.link.numba.compiler import COMPILER
-            from treadle.link.numba.program import NumbaProgram, Recipe
             from treadle.link.numba.text.source import write_program
 
         with COLLECTOR.paused():
@@ -121,20 +113,11 @@ class NumbaLinker(TableLinker):
     def load_whole(self, data: Recipe, graph: ProgramGraph) -> NumbaProgram:
         """Return the program of a recipe, whose machine code is in the cache (else a LookupError)."""
         from treadle.link.numba.compiler import COMPILER
-        from treadle.link.numba.program import NumbaProgram
 
         _install_routines(data.source)
         code = COMPILER.stored(data.key, data.stamp, data.name)
         table, kept = table_of(data.constants, data.source)
         return NumbaProgram(graph, code, table, kept, data)
-
-
-def _refused_type(kind: Type) -> str:
-    from treadle.tensor import TensorType
-
-    if not isinstance(kind, TensorType):
-        return f"{kind} is no tensor"
-    return "" if kind.dtype in STORAGES else f"Numba has no lowering for dtype {kind.dtype} here"
 
 
 def _install_routines(source: str) -> None:
@@ -152,9 +135,6 @@ def table_of(constants: Sequence[Constant | Address], source: str) -> tuple[NDAr
     A word holds the value of a constant of rank 0 if it fits, otherwise its address. Loops are ended by signals if
     `source` calls what looks for them.
     """
-    import numpy as np
-
-    from treadle.graph import Constant
     from treadle.link.numba.interrupts import CALL
     from treadle.link.numba.routines import objects
     from treadle.link.numba.routines.externals import FIXED_WORDS

@@ -73,13 +73,3 @@ def _called(kernel: Kernel, args: Sequence[str], loops: Sequence[str], out: str)
 def can_fail(step: Step) -> bool:
     """Whether a step refuses some values at run time: integers to negative powers."""
     return step.scalar_op.name == "pow" and STORAGES[step.loops[0]].kind == "i"
-
-
-def why_not(step: Step) -> str:
-    """Return why a step cannot be lowered, or an empty text."""
-    missing = [d for d in (*step.loops, step.out) if d not in STORAGES]
-    if missing:
-        return f"the dtype {missing[0]} is not lowered by this backend"
-    if not takes(step.scalar_op, step.loops):
-        return f"the elementwise function {step.scalar_op.name} has no text for {step.loops[0]}"
-    return ""

@@ -6,14 +6,15 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from treadle.graph import DuplicateRegistrationError, LoweringTable
+from treadle.graph import DuplicateRegistrationError, LoweringTable, Unsupported
 from treadle.tensor.elementwise.elemwise import Elemwise
 from treadle.tensor.reductions.fused_reduction import FusedReduction
+from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Container, Mapping, Sequence
 
-    from treadle.graph import Op
+    from treadle.graph import Apply, Op
     from treadle.kernels import Kernel
     from treadle.tensor.elementwise.scalar_op import ScalarOp
 
@@ -156,6 +157,41 @@ class ScalarTable(Generic[E]):
         elementwise = op.elementwise if isinstance(op, FusedReduction) else op
         scalar_ops = elementwise.scalar_ops if isinstance(elementwise, Elemwise) else ()
         return all(s.body is not None or any(self.find(s, kind) is not None for kind in ALL_KINDS) for s in scalar_ops)
+
+    def check(
+        self,
+        node: Apply,
+        dtypes: Container[str],
+        takes: Callable[[ScalarOp, Sequence[str]], bool],
+        title: str,
+        *,
+        real_only: bool,
+    ) -> None:
+        """Refuse a node with dtypes that the backend, called `title` in messages, lacks, or with such scalar ops.
+
+        Raises
+        ------
+        Unsupported
+            If a value's type is none of `dtypes`, or complex where the node's rule is `real_only`, or `takes` says that
+            there is nothing for a scalar op and the dtypes of its operands.
+        """
+        for kind in (var.type for var in (*node.inputs, *node.outputs)):
+            if not isinstance(kind, TensorType) or kind.dtype not in dtypes:
+                lacking = kind.dtype if isinstance(kind, TensorType) else f"values of type {kind}"
+                msg = f"{title} has no {lacking}"
+                raise Unsupported(msg)
+            if real_only and kind.numpy_dtype.kind == "c":
+                msg = f"{title} has no {type(node.op).__name__} of complex numbers"
+                raise Unsupported(msg)
+        op = node.op.elementwise if isinstance(node.op, FusedReduction) else node.op
+        for step in op.expanded(node, takes).steps if isinstance(op, Elemwise) else ():
+            without = next((dtype for dtype in (*step.loops, step.out) if dtype not in dtypes), None)
+            if without is not None:
+                msg = f"{title} has no {without}"
+                raise Unsupported(msg)
+            if not takes(step.scalar_op, step.loops):
+                msg = f"the scalar op {step.scalar_op.name} has no text of {title} for {step.loops[0]}"
+                raise Unsupported(msg, f"register its text in treadle.link.{self.backend}.SCALARS")
 
     def entries(self, name: str) -> list[E]:
         """Return all that is registered for a scalar op so far."""

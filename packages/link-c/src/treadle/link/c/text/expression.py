@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from treadle.config import dataclass
-from treadle.graph import Apply, Unsupported
+from treadle.graph import Apply
 from treadle.link.c.conventions.dtypes import CTYPES, converted, to_round
 from treadle.link.c.runtime.vectors import BLOCK_FUNCTIONS
 from treadle.link.c.text.scalars import SCALARS, step_text
@@ -173,7 +173,8 @@ def _literal(number: complex, dtype: str) -> str:
     return repr(value).replace("inf", "INFINITY")
 
 
-def _takes(scalar_op: ScalarOp, loops: Sequence[str]) -> bool:
+def takes(scalar_op: ScalarOp, loops: Sequence[str]) -> bool:
+    """Whether there is a text of a scalar op, for operands converted to some dtypes."""
     return loops[0] in CTYPES and SCALARS.find(scalar_op, CTYPES[loops[0]].kind) is not None
 
 
@@ -181,7 +182,7 @@ def expression(op: Elemwise, node: Apply) -> Expression:
     """Return the operations of an elementwise node."""
     dtypes = [x.type.dtype for x in node.inputs]  # type: ignore[attr-defined]  # tensors
     builder = _Builder(dtypes)
-    composite = op.expanded(node, _takes)
+    composite = op.expanded(node, takes)
     values: list[Value] = [builder.convert(i, d) for i, d in enumerate(composite.dtypes)]
     values += [_literal(number, dtype) for number, dtype in composite.constants]
     for step in composite.steps:
@@ -189,14 +190,3 @@ def expression(op: Elemwise, node: Apply) -> Expression:
     dtypes_out = composite.value_dtypes
     outputs = tuple(builder.computed(values[i], dtypes_out[i]) for i in composite.outputs)
     return Expression(tuple(dtypes), tuple(builder.operations), outputs)
-
-
-def check_texts(op: Elemwise, node: Apply) -> None:
-    """Refuse an elementwise node with a function that C has no text for."""
-    for step in op.expanded(node, _takes).steps:
-        if any(d not in CTYPES for d in step.loops):
-            msg = f"C has no {next(d for d in step.loops if d not in CTYPES)}"
-            raise Unsupported(msg)
-        if not _takes(step.scalar_op, step.loops):
-            msg = f"the scalar op {step.scalar_op.name} has no C text for {step.loops[0]}"
-            raise Unsupported(msg, "register its text in treadle.link.c.SCALARS")

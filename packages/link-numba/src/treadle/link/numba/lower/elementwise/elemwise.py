@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from treadle.graph import Apply, Constant, Variable
+from treadle.graph import Constant, Variable
 from treadle.link.numba.dtypes import STORAGES, converted
-from treadle.link.numba.scalars import can_fail, step_text, takes, why_not
+from treadle.link.numba.scalars import can_fail, step_text, takes
 from treadle.link.numba.status import VALUE
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.text.unit import ON_VECTORS
@@ -20,11 +20,6 @@ from treadle.tensor import Composite, DimShuffle, Elemwise, TensorNode, TensorVa
 
 # These test whether their first operand is NaN: constants are moved there, so that the test happens before a loop.
 _EXTREMES = frozenset({"maximum", "minimum"})
-
-
-def refusal(op: Elemwise, node: Apply) -> str:
-    """Return why the node cannot be lowered, or an empty text."""
-    return next((reason for step in op.expanded(node, takes).steps if (reason := why_not(step))), "")
 
 
 def body_of(
