@@ -27,7 +27,7 @@ _LETTERS = {
 }
 _MODULES = {"lapack": "scipy.linalg.cython_lapack", "blas": "scipy.linalg.cython_blas"}
 # The parameters of each routine, as for `lapack_pointer`.
-_BLAS = MappingProxyType({"gemm": "cciiixxixixxi", "gemv": "ciixxixixxi"})
+BLAS = MappingProxyType({"gemm": "cciiixxixixxi", "gemv": "ciixxixixxi"})
 LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 
 
@@ -48,6 +48,11 @@ def lapack_pointer(name: str, parameters: str, dtype: str, library: str = "lapac
     return CPointer(module, f"{letter}{name}", f"void ({kinds})")
 
 
+def blas_parameters(name: str, element: str) -> str:
+    """Return the parameters of a routine in C, for a type of elements."""
+    return ", ".join(_LETTERS[p].format(element=element) for p in BLAS[name])
+
+
 def routine_pointer(routine: Routine) -> tuple[str, CPointer]:
     """Return the C variable that holds the address of a routine that kernels call, and the pointer that fills it."""
     dtype = next(dtype for dtype, letter in LETTERS.items() if letter == routine.name[0])
@@ -64,7 +69,7 @@ def blas_pointers() -> Mapping[str, int]:
     BackendUnavailableError
         If SciPy does not have them.
     """
-    pointers = [lapack_pointer(name, _BLAS[name], dtype, "blas") for dtype in LETTERS for name in _BLAS]
+    pointers = [lapack_pointer(name, BLAS[name], dtype, "blas") for dtype in LETTERS for name in BLAS]
     try:
         return {pointer.name: pointer.address() for pointer in pointers}
     except BackendUnavailableError as error:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from treadle.link.c.conventions.convention import USER, Status
+from treadle.link.c.conventions.convention import FIXED, USER, Status
+from treadle.link.c.conventions.lapack import BLAS, blas_parameters
 from treadle.link.c.program import ERRORS
 
 # The version of the binary interface below; every change that a compiled host would notice raises it.
@@ -35,19 +36,11 @@ typedef struct {
 } DLTensor;
 """
 
-_HOST = """\
-typedef struct {
-  void (*dgemm)(char *, char *, int *, int *, int *, double *, double *, int *, double *, int *, double *, double *,
-                int *);
-  void (*sgemm)(char *, char *, int *, int *, int *, float *, float *, int *, float *, int *, float *, float *,
-                int *);
-  void (*dgemv)(char *, int *, int *, double *, double *, int *, double *, int *, double *, double *, int *);
-  void (*sgemv)(char *, int *, int *, float *, float *, int *, float *, int *, float *, float *, int *);
-  void (*zgemm)(char *, char *, int *, int *, int *, void *, void *, int *, void *, int *, void *, void *, int *);
-  void (*cgemm)(char *, char *, int *, int *, int *, void *, void *, int *, void *, int *, void *, void *, int *);
-  void (*zgemv)(char *, int *, int *, void *, void *, int *, void *, int *, void *, void *, int *);
-  void (*cgemv)(char *, int *, int *, void *, void *, int *, void *, int *, void *, void *, int *);
-} treadle_blas;
+_TYPES = {"d": "double", "s": "float", "z": "void", "c": "void"}
+_ROUTINES = [f"  void (*{name})({blas_parameters(name[1:], _TYPES[name[0]])});\n" for name in FIXED if name[1:] in BLAS]
+_HOST = (
+    f"typedef struct {{\n{''.join(_ROUTINES)}}} treadle_blas;\n"
+    """\
 typedef struct {
   void *(*allocate)(void *context, size_t bytes, size_t alignment);
   void (*release)(void *context, void *block);
@@ -63,6 +56,7 @@ typedef struct {
   const char *line;
 } treadle_status;
 """
+)
 
 _FUNCTIONS = """\
 int32_t NAME_shape(const DLTensor *const *inputs, DLTensor *const *outputs, const treadle_host *host,

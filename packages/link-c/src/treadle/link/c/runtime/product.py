@@ -5,11 +5,10 @@ from __future__ import annotations
 from string import Template
 
 from treadle.link.c.conventions.dtypes import CType
+from treadle.link.c.conventions.lapack import BLAS, blas_parameters
 
 # The first letters of BLAS's routines, by the short names of the types they are for.
 BLAS_LETTERS = {"f32": "s", "f64": "d", "c64": "c", "c128": "z"}
-_GEMM = "char *, char *, int *, int *, int *, {0} *, {0} *, int *, {0} *, int *, {0} *, {0} *, int *"
-_GEMV = "char *, int *, int *, {0} *, {0} *, int *, {0} *, int *, {0} *, {0} *, int *"
 
 PRODUCT = {
     "tr_matrix tr_as_matrix tr_to_matrices": """\
@@ -244,10 +243,8 @@ static int tr_matmul_$short(tr_var *a, tr_var *b, tr_var *o, int nd) {
 
 def _around_blas(text: str, ctype: CType) -> str:
     """Return the text of a helper around BLAS for a type."""
-    real = ctype.computed
-    return Template(text).substitute(
-        Real=real, short=ctype.short, size=ctype.size, gemm=_GEMM.format(real), gemv=_GEMV.format(real)
-    )
+    parameters = {name: blas_parameters(name, ctype.computed) for name in BLAS}
+    return Template(text).substitute(parameters, Real=ctype.computed, short=ctype.short, size=ctype.size)
 
 
 def accumulated(ctype: CType) -> str:
