@@ -82,6 +82,9 @@ def converted(source: str, target: str, value: str) -> str:
         return value
     if target == "bool":
         return f"({value} != 0)"
+    if source == "bool" and CTYPES[target].kind == "f":
+        # Of a comparison, gcc makes no vectors without this.
+        return f"(({CTYPES[target].computed})({value} != 0))"
     if target == "float16":
         return f"tr_f32_round_f16({to_round(value, source)})" if CTYPES[source].size > 1 else f"((float){value})"
     if CTYPES[source].kind == "f" and CTYPES[target].kind in "iu":

@@ -131,7 +131,7 @@ class _Builder:
             text = self._mixed(step)
         text = text.replace("{s}", first.suffix).replace("{t}", first.math)
         check = "{1} < 0" if step.scalar_op.name == "pow" and first.kind == "i" else ""
-        if first.kind == "f" and CTYPES[step.out].kind in "iu":
+        if (first.kind == "f" and CTYPES[step.out].kind in "iu") or step.loops == ("bool",):
             text = converted(step.loops[0], step.out, text)
         if step.out == "float16":
             wide = "float32" if first.suffix or first.size < 4 else "float64"
