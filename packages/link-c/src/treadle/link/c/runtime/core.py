@@ -66,8 +66,10 @@ static int tr_take(tr_var *o, int64_t bytes) {
   tr_arena *a = o->arena;
   int64_t best = -1;
   const int large = bytes > TR_LARGE - 64;
-  for (int64_t i = 0; i < a->spares; i++) {
+  const int64_t wanted = large ? (bytes + 4095) & ~(int64_t)4095 : (bytes + 63) & ~(int64_t)63;
+  for (int64_t i = a->spares - 1; i >= 0; i--) {
     const int64_t room = a->spare[i].room;
+    if (room == wanted) { best = i; break; }
     if (room >= bytes && room - bytes <= (large ? bytes / 8 + 4096 : bytes + 256) &&
         (best < 0 || room < a->spare[best].room)) best = i;
   }
@@ -78,12 +80,11 @@ static int tr_take(tr_var *o, int64_t bytes) {
     if (large) a->wide = 0;
     a->reused++;
   } else {
+    o->room = wanted;
     if (large) {
-      o->room = (bytes + 4095) & ~(int64_t)4095;
       if (a->wide && !a->most) tr_drop(a);
       o->own = a->take ? a->take(o->room) : aligned_alloc(64, (size_t)o->room);
     } else {
-      o->room = (bytes + 63) & ~(int64_t)63;
       o->own = malloc((size_t)o->room);
     }
     a->made++;

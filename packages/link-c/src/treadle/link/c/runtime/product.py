@@ -15,15 +15,17 @@ PRODUCT = {
 /* How BLAS sees the last two dimensions: 'N' if the rows of a matrix run through memory, 'T' if its columns do. */
 typedef struct { char order; int ld; } tr_matrix;
 static int tr_as_matrix(const tr_var *x, int nd, int64_t size, tr_matrix *m) {
+  /* Sizes are powers of 2: a division takes longer than a small product. */
+  const int shift = __builtin_ctzll((uint64_t)size);
   const int64_t r = x->n[nd - 2], c = x->n[nd - 1], sr = x->s[nd - 2], sc = x->s[nd - 1];
-  if ((c == 1 || sc == size) && (r == 1 || (sr >= c * size && sr % size == 0 && sr / size <= INT32_MAX))) {
+  if ((c == 1 || sc == size) && (r == 1 || (sr >= c << shift && !(sr & (size - 1)) && sr >> shift <= INT32_MAX))) {
     m->order = 'N';
-    m->ld = (int)(r == 1 ? c : sr / size);
+    m->ld = (int)(r == 1 ? c : sr >> shift);
     return 1;
   }
-  if ((r == 1 || sr == size) && (c == 1 || (sc >= r * size && sc % size == 0 && sc / size <= INT32_MAX))) {
+  if ((r == 1 || sr == size) && (c == 1 || (sc >= r << shift && !(sc & (size - 1)) && sc >> shift <= INT32_MAX))) {
     m->order = 'T';
-    m->ld = (int)(c == 1 ? r : sc / size);
+    m->ld = (int)(c == 1 ? r : sc >> shift);
     return 1;
   }
   return 0;
@@ -40,7 +42,7 @@ static int tr_to_matrices(tr_var **a, tr_var **b, tr_var *t, int nd, int64_t siz
       tr_as_matrix(t + f, nd, size, m + f);
     }
     const int d = nd - 1 - f;
-    const int64_t step = (*x[f])->n[d] == 1 ? 1 : (*x[f])->s[d] / size;
+    const int64_t step = (*x[f])->n[d] == 1 ? 1 : (*x[f])->s[d] >> __builtin_ctzll((uint64_t)size);
     if (step > INT32_MAX) return TR_TOO_LONG;
     steps[f] = (int)step;
   }
@@ -62,13 +64,24 @@ static int tr_stack(const tr_var *a, const tr_var *b, tr_var *o, int nd) {
 """,
 }
 
-# A call of BLAS costs more than a product of up to four rows, columns and terms. A row of it is in registers here.
+# A call of BLAS costs more than a product of up to four rows, columns and terms, or one of a vector with a small matrix
+# of real numbers. Four columns of a row are in registers here, whose terms are added in order.
 _ROWS = """\
-    case $columns: for (int i = 0; i < m; i++, a += ar, o += l) {
+    case $columns: for (int i = 0; i < m; i++, x += ar, y += l) {
       $Real $zeros;
-      for (int j = 0; j < k; j++) { const $Real x = a[j * ac], *const row = b + j * br; $terms }
+      for (int r = 0; r < k; r++) { const $Real f = x[r * ac], *const row = b + r * br; $terms }
       $stores
     } break;
+"""
+_VECTORS = """\
+    if (bc == 1 && l - j >= 4) {
+      for (int i = 0; i < m; i++, x += ar, y += l) {
+        tr_four_$short s = {0};
+        for (int r = 0; r < k; r++) s += x[r * ac] * *(const tr_four_$short *)(b + r * br);
+        *(tr_four_$short *)y = tr_scaled_product(s, *(tr_four_$short *)y);
+      }
+      continue;
+    }
 """
 
 
@@ -78,8 +91,8 @@ def _rows(columns: int) -> str:
     return Template(_ROWS).safe_substitute(
         columns=columns,
         zeros=", ".join(f"s{r} = 0" for _, r in each),
-        terms=" ".join(f"s{r} += x * *(row{place});" for place, r in each),
-        stores=" ".join(f"o[{r}] = tr_scaled_product(s{r}, o[{r}]);" for _, r in each),
+        terms=" ".join(f"s{r} += f * *(row{place});" for place, r in each),
+        stores=" ".join(f"y[{r}] = tr_scaled_product(s{r}, y[{r}]);" for _, r in each),
     )
 
 
@@ -87,24 +100,34 @@ _BLAS = (
     """\
 typedef void (*tr_gemm_$short)($gemm);
 typedef void (*tr_gemv_$short)($gemv);
+$four
 #define tr_scaled_product(s, o) (beta == 0 ? alpha * (s) : alpha * (s) + beta * (o))
-static void tr_small_$short(const $Real *a, const $Real *b, $Real *o, int m, int k, int l, tr_matrix ma, tr_matrix mb,
-                            $Real alpha, $Real beta) {
-  const int64_t ar = ma.order == 'N' ? ma.ld : 1, ac = ma.order == 'N' ? 1 : ma.ld;
-  const int64_t br = mb.order == 'N' ? mb.ld : 1, bc = mb.order == 'N' ? 1 : mb.ld;
-  switch (l) {
+static void tr_small_$short(const $Real *a, const $Real *b, $Real *o, int m, int k, int l, int64_t ar, int64_t ac,
+                            int64_t br, int64_t bc, $Real alpha, $Real beta) {
+  for (int j = 0; j < l; j += 4, b += 4 * bc) {
+    const $Real *x = a;
+    $Real *y = o + j;
+$vectors
+    switch (l - j < 4 ? l - j : 4) {
 """
     + "".join(map(_rows, range(1, 5)))
     + """\
+    }
   }
 }
 #undef tr_scaled_product
 static void tr_product_$short($Real *a, $Real *b, $Real *o, int m, int k, int l, tr_gemm_$short gemm,
                               tr_gemv_$short gemv, tr_matrix ma, tr_matrix mb, int ia, int ib, $Real alpha,
                               $Real beta) {
+  const int64_t ar = ma.order == 'N' ? ma.ld : 1, ac = ma.order == 'N' ? 1 : ma.ld;
+  const int64_t br = mb.order == 'N' ? mb.ld : 1, bc = mb.order == 'N' ? 1 : mb.ld;
   int unit = 1;
   if (m <= 4 && k <= 4 && l <= 4) {
-    tr_small_$short(a, b, o, m, k, l, ma, mb, alpha, beta);
+    tr_small_$short(a, b, o, m, k, l, ar, ac, br, bc, alpha, beta);
+  } else if (k <= $most && l == 1 && m <= $most && (m * k <= 144 || (ar == 1 && m >= 4))) {
+    tr_small_$short(b, a, o, 1, k, m, 0, br, ac, ar, alpha, beta);
+  } else if (k <= $most && m == 1 && l <= $most && (l * k <= 144 || (bc == 1 && l >= 4))) {
+    tr_small_$short(a, b, o, 1, k, l, 0, ac, br, bc, alpha, beta);
   } else if (l == 1 && ib > 0) {
     if (ma.order == 'N') gemv("T", &k, &m, &alpha, a, &ma.ld, b, &ib, &beta, o, &unit);
     else gemv("N", &m, &k, &alpha, a, &ma.ld, b, &ib, &beta, o, &unit);
@@ -243,8 +266,16 @@ static int tr_matmul_$short(tr_var *a, tr_var *b, tr_var *o, int nd) {
 
 def _around_blas(text: str, ctype: CType) -> str:
     """Return the text of a helper around BLAS for a type."""
-    parameters = {name: blas_parameters(name, ctype.computed) for name in BLAS}
-    return Template(text).substitute(parameters, Real=ctype.computed, short=ctype.short, size=ctype.size)
+    number, is_real = ctype.computed, ctype.kind == "f"
+    vector = f"vector_size({4 * ctype.size}), aligned({ctype.size})"
+    return Template(text.replace("$vectors\n", _VECTORS if is_real else "")).substitute(
+        {name: blas_parameters(name, number) for name in BLAS},
+        Real=number,
+        short=ctype.short,
+        size=ctype.size,
+        four=f"typedef {number} tr_four_{ctype.short} __attribute__(({vector}));" if is_real else "",
+        most=32 if is_real else 0,
+    )
 
 
 def accumulated(ctype: CType) -> str:

@@ -195,31 +195,13 @@ def matmul_{t}(frame, slot, m, n, k, a, a0, a1, b, b0, b1, c):  # i8 i8 i8 i8 i8
         for i in range(m * n):
             out[i] = {t}(0)
         return 0
-    if max(m, n, k) <= 4:  # a call of BLAS costs more than the product
-        last = (n - 1) * b1
-        second = b1 if n > 1 else 0
-        third = 2 * b1 if n > 3 else last
-        for i in range(m):
-            row = i * a0
-            s0 = {t}(0)
-            s1 = {t}(0)
-            s2 = {t}(0)
-            s3 = {t}(0)
-            for r in range(k):
-                factor = x[row + r * a1]
-                at = r * b0
-                s0 = s0 + factor * y[at]
-                s1 = s1 + factor * y[at + second]
-                s2 = s2 + factor * y[at + third]
-                s3 = s3 + factor * y[at + last]
-            out[i * n] = s0
-            if n > 2:
-                out[i * n + 1] = s1
-            if n > 3:
-                out[i * n + 2] = s2
-            if n > 1:
-                out[i * n + n - 1] = s3
-        return 0
+    # A call of BLAS costs more than a small product.
+    if max(m, n, k) <= 4:
+        return few_{t}(m, n, k, a, a0, a1, b, b0, b1, c)
+    if k <= {most} and n == 1 and m <= {most} and (m * k <= 144 or (a0 == 1 and m >= 4)):
+        return few_{t}(1, m, k, b, 0, b0, a, a1, a0, c)
+    if k <= {most} and m == 1 and n <= {most} and (n * k <= 144 or (b1 == 1 and n >= 4)):
+        return few_{t}(1, n, k, a, 0, a1, b, b0, b1, c)
     if max(m, n, k) > 2147483647:
         return 3
     one = {t}(1)
@@ -257,6 +239,47 @@ def matmul_{t}(frame, slot, m, n, k, a, a0, a1, b, b0, b1, c):  # i8 i8 i8 i8 i8
     turns_b = 84 if tb == 1 else 78
     turns_a = 84 if ta == 1 else 78
     blas_{letter}gemm(turns_b, turns_a, n, m, k, one, as_{t}(b), lb, as_{t}(a), la, zero, out, n)
+    return 0
+
+def few_{t}(m, n, k, a, a0, a1, b, b0, b1, c):  # i8 i8 i8 i8 i8 i8 i8 i8 i8 i8
+    # c = a b, of four columns at a time, whose sums are in registers.
+    x = as_{t}(a)
+    for j in range(0, n, 4):
+        left = n - j
+        y = as_{t}(b + {size} * j * b1)
+        out = as_{t}(c + {size} * j)
+        last = (min(left, 4) - 1) * b1
+        second = b1 if left > 1 else 0
+        third = 2 * b1 if left > 3 else last
+        for i in range(m):
+            row = i * a0
+            s0 = {t}(0)
+            s1 = {t}(0)
+            s2 = {t}(0)
+            s3 = {t}(0)
+            if b1 == 1 and left > 3:  # by vectors
+                for r in range(k):
+                    factor = x[row + r * a1]
+                    at = r * b0
+                    s0 = s0 + factor * y[at]
+                    s1 = s1 + factor * y[at + 1]
+                    s2 = s2 + factor * y[at + 2]
+                    s3 = s3 + factor * y[at + 3]
+            else:
+                for r in range(k):
+                    factor = x[row + r * a1]
+                    at = r * b0
+                    s0 = s0 + factor * y[at]
+                    s1 = s1 + factor * y[at + second]
+                    s2 = s2 + factor * y[at + third]
+                    s3 = s3 + factor * y[at + last]
+            out[i * n] = s0
+            if left > 2:
+                out[i * n + 1] = s1
+            if left > 3:
+                out[i * n + 2] = s2
+            if left > 1:
+                out[i * n + min(left, 4) - 1] = s3
     return 0
 
 def in_order_{t}(frame, slot, rows, columns, x, s0, s1):  # i8 i8 i8 i8 i8 i8 i8
@@ -305,9 +328,10 @@ def _texts() -> Iterable[str]:
     for t, letter, bits, mantissa, bias in (("f4", "s", "i4", "23", "127"), ("f8", "d", "i8", "52", "1023")):
         yield _UNSIGNED.replace("{t}", t)
         layout = _FLOATS.replace("{bits}", bits).replace("{mantissa}", mantissa).replace("{bias}", bias)
-        yield (layout + _BLAS).replace("{t}", t).replace("{size}", t[1:]).replace("{letter}", letter)
+        typed = (layout + _BLAS).replace("{t}", t).replace("{most}", "32")
+        yield typed.replace("{size}", t[1:]).replace("{letter}", letter)
     for t, letter, r in (("c8", "c", "f4"), ("c16", "z", "f8")):
-        typed = (_COMPLEX + _BLAS).replace("{t}", t).replace("{r}", r)
+        typed = (_COMPLEX + _BLAS).replace("{t}", t).replace("{r}", r).replace("{most}", "0")
         yield typed.replace("{size}", t[1:]).replace("{letter}", letter)
     for size in (1, 2, 4, 8):
         for kind, shift in (("i", _SIGNED_SHIFT), ("u", _UNSIGNED_SHIFT)):

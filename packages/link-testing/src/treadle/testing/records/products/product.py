@@ -41,6 +41,11 @@ SAMPLES: tuple[Sample, ...] = (
     _product("matrix_matrix", tt.matmul, np.matmul, _A, _B),
     _product("matrix_vector", tt.matmul, np.matmul, _A, _V),
     _product("vector_matrix", tt.matmul, np.matmul, _V, _B),
+    # Four columns at a time, and what is left of them.
+    _product("small_matrix_vector", tt.matmul, np.matmul, of_shape((9, 6), domain=SMALL), of_shape((6,), domain=SMALL),
+             variants=SAME_SHAPE),
+    _product("vector_small_matrix", tt.matmul, np.matmul, of_shape((6,), domain=SMALL), of_shape((6, 11), domain=SMALL),
+             variants=SAME_SHAPE),
     _product("vector_vector", tt.matmul, np.matmul, _V, _V),
     _product("wraps", tt.matmul, np.matmul, of_shape((3, 4), domain=WIDE), of_shape((4, 2), domain=WIDE),
              dtypes=INTEGERS),
