@@ -210,8 +210,12 @@ class EditableGraph(AbstractFunctionGraph):
             else:
                 core.list_variable(var)
             return []
-        new_nodes = order_nodes([var], core.clients.__contains__)
-        self._check_given(new_nodes, import_missing, reason)
+        clients, node = core.clients, var.owner
+        if clients.keys() >= set(node.inputs):
+            new_nodes = [node]
+        else:
+            new_nodes = order_nodes([var], clients.__contains__)
+            self._check_given(new_nodes, import_missing, reason)
         core.import_nodes(new_nodes, reason)
         return new_nodes
 
@@ -317,7 +321,9 @@ class EditableGraph(AbstractFunctionGraph):
             If `new_var` is computed by a client of `var` in the graph. A longer way from `var` to `new_var` inside
             the graph is found by the next `toposort` or `validate`.
         """
-        listed("FunctionGraph: replacement", (var, new_var))
+        unchecked: tuple[object, object] = (var, new_var)
+        if not isinstance(unchecked[0], Variable) or not isinstance(unchecked[1], Variable):
+            listed("FunctionGraph: replacement", unchecked)
         if verbose:
             print(f"rewriting: rewrite {reason} replaces {var} with {new_var}")  # noqa: T201 - what verbose asks for
         if var is new_var or var not in self.clients:

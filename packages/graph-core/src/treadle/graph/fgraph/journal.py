@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from treadle.graph.fgraph.features.base import REVERT
 
@@ -21,9 +21,16 @@ News: TypeAlias = "tuple[str, tuple[Any, ...]]"
 
 
 class Step(ABC):
-    """One change of a graph's tables."""
+    """One change of a graph's tables.
+
+    Attributes
+    ----------
+    callback
+        The only callback that features are told of the step by, empty if they are told nothing; None if the step says.
+    """
 
     __slots__ = ()
+    callback: ClassVar[str | None] = ""
 
     @abstractmethod
     def undo(self, graph: GraphStructure) -> None:
@@ -41,6 +48,7 @@ class Imported(Step):
     """Nodes entered in, and with them variables that were not known before."""
 
     __slots__ = ("new_variables", "nodes", "reason")
+    callback = "on_import"
 
     def __init__(self, nodes: Sequence[Apply], new_variables: list[Variable], reason: str | None) -> None:
         self.nodes, self.new_variables, self.reason = nodes, new_variables, reason
@@ -66,6 +74,7 @@ class Pruned(Step):
     """A node left, with its outputs."""
 
     __slots__ = ("node", "outputs", "reason", "serial", "serials", "slot")
+    callback = "on_prune"
 
     def __init__(
         self,
@@ -99,6 +108,7 @@ class Changed(Step):
     """An input of a node became another variable."""
 
     __slots__ = ("i", "new", "node", "old", "reason", "serial")
+    callback = "on_change_input"
 
     def __init__(self, node: Apply, i: int, old: Variable, new: Variable, serial: int, reason: str | None) -> None:
         self.node, self.i, self.old, self.new = node, i, old, new
@@ -153,6 +163,7 @@ class OutputChanged(Step):
     """An output was added or removed."""
 
     __slots__ = ("added", "index", "node", "reason", "serial", "var")
+    callback = None
 
     def __init__(self, index: int, node: Apply, var: Variable, serial: int, added: bool, reason: str | None) -> None:
         self.index, self.node, self.var, self.serial = index, node, var, serial
@@ -180,6 +191,7 @@ class InputChanged(Step):
     """An input was added or removed."""
 
     __slots__ = ("added", "index", "reason", "var")
+    callback = None
 
     def __init__(self, index: int, var: Variable, added: bool, reason: str | None) -> None:
         self.index, self.var, self.added, self.reason = index, var, added, reason

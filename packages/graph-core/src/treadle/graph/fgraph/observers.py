@@ -194,6 +194,12 @@ class Observers:
             while self._told < len(journal):
                 step = journal[self._told]
                 self._told += 1
+                only = step.callback
+                # Most steps are removals, and most features do not ask for these.
+                if only is not None:
+                    listeners = cached.get(only) if only else ()
+                    if not (self.callbacks(only) if listeners is None else listeners):
+                        continue
                 for number, (name, args) in enumerate(step.news()):
                     callbacks = cached.get(name)
                     for _, method in self.callbacks(name) if callbacks is None else callbacks:

@@ -162,7 +162,7 @@ class GraphStructure:
     def set_input(self, node: Apply, i: int, var: Variable) -> None:
         """Set an input, and the output that the node stands for."""
         node.inputs[i] = var
-        if isinstance(node.op, Output):
+        if not node.outputs and isinstance(node.op, Output):
             self.outputs[node.op.idx] = var
 
     def prune(self, var: Variable, reason: str | None) -> None:
