@@ -9,7 +9,15 @@ import pytest
 import treadle.tensor as tt
 from tests.rewrite.toys import P, add, graph, inc, is_commutative, mul, neg, number, power, text, value_of
 from tests.tensor_rewrites.graphs import rewrite
-from treadle.rewrite import OpPattern, Phase, PhasedDatabase, RewriteError, RewriterTypeError, RuleSet
+from treadle.rewrite import (
+    OpPattern,
+    Phase,
+    PhasedDatabase,
+    RewriteError,
+    RewriterTypeError,
+    RuleDefinitionError,
+    RuleSet,
+)
 from treadle.rewrite.builtin import RULES as CORE
 
 if TYPE_CHECKING:
@@ -55,6 +63,38 @@ def test_rule_is_asked_only_where_such_an_op_computes_an_input(below: tuple[Any,
     a, b = number("a"), number("b")
     run(graph([a, b], mul(add(a, b), add(inc(a), b), add(b, mul(inc(a), b)))), rules)
     assert asked == ["add(inc(a), b)"]
+
+
+@pytest.mark.parametrize(
+    ("constants", "expected"),
+    [("any", ["add(a, 1)", "add(1, 2)"]), ("all", ["add(1, 2)"]), ("", ["add(a, b)", "add(a, 1)", "add(1, 2)"])],
+)
+def test_rule_is_asked_only_where_inputs_are_constants(constants: str, expected: list[str]) -> None:
+    rules = toys()
+    asked = watching(rules, add, constants=constants)
+    a, b = number("a"), number("b")
+    run(graph([a, b], mul(add(a, b), mul(add(a, 1), add(1, 2)))), rules)
+    assert asked == expected
+
+
+def test_rule_is_asked_once_the_inputs_have_become_constants() -> None:
+    rules = toys()
+    asked = watching(rules, add, constants="all")
+
+    @rules.rule(Phase.CANONICALIZE, inc)
+    def three(_: Apply) -> Variable:
+        """inc(x) -> 3."""
+        return number_three
+
+    number_three = add(1, 3).owner.inputs[1]
+    a = number("a")
+    run(graph([a], mul(a, add(2, inc(a)))), rules)
+    assert asked == ["add(2, 3)"]
+
+
+def test_another_word_for_constants_is_refused() -> None:
+    with pytest.raises(RuleDefinitionError, match="constants is 'any', 'all' or empty, got 'some'"):
+        watching(toys(), add, constants="some")
 
 
 def test_rule_is_asked_once_the_op_comes_in() -> None:

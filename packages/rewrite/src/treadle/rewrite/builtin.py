@@ -53,7 +53,7 @@ def _arguments(node: Apply) -> list[object]:
     return [x.type.copy_value(x.data) if i in overwritten else x.data for i, x in enumerate(constants)]
 
 
-@RULES.rule(Phase.SPECIALIZE, tags=("fast_run", "fast_compile"), needs_graph=True, depth=1)
+@RULES.rule(Phase.SPECIALIZE, tags=("fast_run", "fast_compile"), needs_graph=True, depth=1, constants="all")
 def constant_folding(fgraph: FunctionGraph, node: Apply) -> Sequence[Variable] | None:
     """f(constants) -> its value.
 

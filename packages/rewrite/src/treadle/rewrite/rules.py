@@ -7,7 +7,7 @@ import os
 import sys
 from dataclasses import field
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from treadle.config import dataclass, text_of
 from treadle.graph import DuplicateRegistrationError, Op
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _Function = TypeVar("_Function", bound="Callable[..., Any]")
 V = TypeVar("V", bound="Variable")
+# Which inputs of a node must be constants for a rule to be tried.
+_CONSTANTS = ("", "any", "all")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -63,6 +65,9 @@ class Rule(NodeRewriter):
         Ops, classes of ops and predicates: it is tried only on a node one of whose inputs such an op computes.
     needs
         The same of ops anywhere in the graph: it is tried only in a graph that has, or has had, one of them.
+    constants
+        ``"any"`` if it is tried only on a node with a constant among its inputs, ``"all"`` if only where all of them
+        are; empty if it makes no difference, or `below` decides.
     """
 
     # Written as fields so that the bases' class attributes are not taken for their defaults.
@@ -81,6 +86,7 @@ class Rule(NodeRewriter):
     asked_by: frozenset[str] | None = None
     below: tuple[Tracked, ...] = ()
     needs: tuple[Tracked, ...] = ()
+    constants: str = ""
 
     def tracks(self) -> Sequence[Tracked] | None:
         """Return what it tracks, or None if it looks at every node."""
@@ -211,6 +217,7 @@ class RuleSet:
         is_opt_in: bool = False,
         below: Sequence[Tracked] = (),
         needs: Sequence[Tracked] = (),
+        constants: Literal["", "any", "all"] = "",
     ) -> Callable[[_Function], _Function]:
         """Return a decorator that declares a function as a rule (parameters as for `Rule`).
 
@@ -226,14 +233,14 @@ class RuleSet:
         is_opt_in
             Whether only the rule's own id and the tags given here bring it in: for a rule that may change a value of
             a program without errors, or drop an assertion or a draw. The tags of its phase and rule set do not.
-        below, needs
+        below, needs, constants
             Without what no answer of the function is possible, so that it need not be asked: most rules of functions
             that are everywhere, such as products, never meet what they are about.
 
         Raises
         ------
         RuleDefinitionError
-            If the function has no docstring, or something tracked is not an op.
+            If the function has no docstring, something tracked is not an op, or `constants` is another word.
         DuplicateRegistrationError
             If the id is taken.
         """
@@ -241,6 +248,9 @@ class RuleSet:
         def declare(function: _Function) -> _Function:
             identity = name or function.__name__
             check_tracked(f"rule {identity!r}", (*tracked, *below, *needs))
+            if constants not in _CONSTANTS:
+                msg = f"rule {identity!r}: constants is 'any', 'all' or empty, got {text_of(constants)}. Choose one."
+                raise RuleDefinitionError(msg)
             phases = _phases(phase)
             self.add(
                 Rule(
@@ -259,6 +269,7 @@ class RuleSet:
                     frozenset((identity, *(tags or ()))) if is_opt_in else None,
                     tuple(below),
                     tuple(needs),
+                    constants,
                 )
             )
             return function

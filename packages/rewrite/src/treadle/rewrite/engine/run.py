@@ -253,6 +253,11 @@ class Run(Feature):
         if merging is not None and merging.pending:
             self._merged(merging.enter_new(self.fgraph))
 
+    def is_stale(self, node: Apply) -> bool:
+        """Whether changes of a node's inputs ask for `freshen`."""
+        merging = self.merging
+        return node in self.refined or (merging is not None and node in merging.stale)
+
     def freshen(self, node: Apply) -> bool:
         """Infer a node's types again and merge it, as changes of its inputs ask for; return whether it was removed.
 

@@ -125,23 +125,24 @@ class RuleIndex:
         Rules by the op of the node that they are tried on.
     below
         Rules by an op that computes one of the node's inputs, where a rule says that there must be one.
+    constant, all_constant
+        Rules that want a constant among the inputs, and those that want only constants.
     conditional
-        The rules of `below`.
+        The rules of `below` and of these.
     needed
         Rules by an op that the graph must have, where a rule says that there must be one.
     waiting
         The rules of `needed`.
-    depth
-        How many levels of nodes the rule that looks deepest looks at.
     loose
         The rules of unknown depth.
     """
 
     __slots__ = (
         "_depths",
+        "all_constant",
         "below",
         "conditional",
-        "depth",
+        "constant",
         "loose",
         "needed",
         "numbers",
@@ -157,14 +158,16 @@ class RuleIndex:
         self.tracked = OpIndex({i: tracked for i, tracked in named.items() if tracked is not None}, always)
         below = {i: items for i, rule in enumerate(self.rules) if (items := below_of(rule))}
         self.below = OpIndex(below)
-        self.conditional = frozenset(below)
+        wanted = {i: rule.constants for i, rule in enumerate(self.rules) if isinstance(rule, Rule) and i not in below}
+        self.constant = frozenset(i for i, which in wanted.items() if which == "any")
+        self.all_constant = frozenset(i for i, which in wanted.items() if which == "all")
+        self.conditional = frozenset(below) | self.constant | self.all_constant
         needed = {
             i: (rule.needs if isinstance(rule, Rule) else ()) or below.get(i) for i, rule in enumerate(self.rules)
         }
         self.needed = OpIndex({i: items for i, items in needed.items() if items})
         self.waiting = frozenset(i for i, items in needed.items() if items)
         self._depths = tuple(map(depth_of, self.rules))
-        self.depth = max(self._depths, default=0)
         self.loose = frozenset(i for i, rule in enumerate(self.rules) if rule.depth is None)
 
     def reach(self, numbers: Iterable[int]) -> int:

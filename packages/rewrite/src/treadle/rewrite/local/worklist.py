@@ -6,7 +6,7 @@ from collections import deque
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from treadle.graph import ORIGIN
+from treadle.graph import ORIGIN, Constant
 from treadle.rewrite.local.dispatch import Plan
 
 if TYPE_CHECKING:
@@ -66,6 +66,8 @@ class Worklist:
         self._plans: dict[object, Plan] = {}
         # The same by the identity of the op, which the run keeps.
         self._plan_of: dict[int, Plan] = {}
+        # How many levels the rules for an op of the graph look down at most.
+        self._deepest = 0
         self._slots: list[Slot | None] = [None] * len(index.rules)
         self._stopped: set[int] = set()
         self._hits: dict[str, int] = {}
@@ -97,6 +99,7 @@ class Worklist:
             slots = tuple([self._slots[i] or self._slot(i) for i in numbers if i not in left_out])
             loose = not index.loose.isdisjoint(numbers)
             plan = self._plans[number] = Plan(slots, left_out, index.conditional, index.reach(numbers), loose)
+            self._deepest = max(self._deepest, plan.reach)
         return plan
 
     def _slot(self, i: int) -> Slot:
@@ -118,24 +121,34 @@ class Worklist:
         plan = self.plan(node.op)
         if plan.always is not None:
             return plan.always
-        below, numbers, value_of = self._below, plan.numbers, plan.value_of
+        below, index, value_of = self._below, self._index, plan.value_of
         sets: list[frozenset[int]] = []
+        constants = 0
         for x in node.inputs:
-            if (owner := x.owner) is None:
-                met = _NOTHING
-            elif (known := below.get(id(owner.op))) is not None:
-                met = known
+            if (owner := x.owner) is not None:
+                known = below.get(id(owner.op))
+                met = self._found_below(owner.op) if known is None else known
+            elif isinstance(x, Constant):
+                constants += 1
+                met = index.constant
             else:
-                met = below[id(owner.op)] = self._index.below[owner.op]
+                met = _NOTHING
             if value_of is not None:
                 try:
                     value = value_of(x)
                 except Exception:  # noqa: BLE001 - a user's function may raise anything: the laws fail by it in turn
                     return plan.every
-                if value is not None:
-                    met = met.union(numbers.get(value, _NOTHING))
+                if value is not None and (wanting := plan.numbers.get(value)):
+                    met = met | wanting
             sets.append(met)
+        if constants and constants == len(sets):
+            sets.append(index.all_constant)
         return plan.slots(tuple(sets) if len(sets) <= FEW_INPUTS else frozenset(sets), sets)
+
+    def _found_below(self, op: Op) -> frozenset[int]:
+        """Return the rules that an op meets as one that computes an input."""
+        met = self._below[id(op)] = self._index.below[op]
+        return met
 
     # The loop
 
@@ -166,11 +179,12 @@ class Worklist:
                 return
 
     def _empty_queue(self) -> None:
-        queue, queued, graph, report = self._queue, self._queued, self._graph, self._run.report
+        queue, queued, report = self._queue, self._queued, self._run.report
+        present = self._graph.apply_nodes
         while queue:
             node = queue.popleft()
             queued.discard(node)
-            if node in graph:
+            if node in present:
                 report.visits += 1
                 self._visit(node)
 
@@ -188,21 +202,24 @@ class Worklist:
     def _visit(self, node: Apply) -> None:
         """Try the rules on a node until one changes something; what they build comes from the line of the node."""
         run = self._run
-        if run.freshen(node):
+        if run.is_stale(node) and run.freshen(node):
             self._queue_touched()
+            return
+        slots = self._slots_for(node)
+        if not slots:
             return
         outer = ORIGIN.line
         if run.options.carries:
             ORIGIN.line = node.user_line
         try:
-            self._try_rules(node)
+            self._try_rules(node, slots)
         finally:
             ORIGIN.line = outer
 
-    def _try_rules(self, node: Apply) -> None:
+    def _try_rules(self, node: Apply, slots: Sequence[Slot]) -> None:
         run, graph = self._run, self._graph
         start = perf_counter()
-        for slot in self._slots_for(node):
+        for slot in slots:
             _, name, apply, needs_graph, cost, _, _ = slot
             cost.tries += 1
             changed = False
@@ -247,31 +264,34 @@ class Worklist:
             if new_node not in queued:
                 queued.add(new_node)
                 add(new_node)
-        if self._again == "new":
-            return
+        if self._again != "new" and changed:
+            self._queue_above(changed)
+
+    def _queue_above(self, changed: Iterable[Apply]) -> None:
+        """Queue nodes that have changed, and those above whose rules look as many levels down."""
+        if len(self._ops) != self._known:
+            self._look_at_new_ops()
+        queue, queued, plans = self._queue, self._queued, self._plan_of
+        present, clients = self._graph.apply_nodes, self._graph.clients
         level: Iterable[Apply] = dict.fromkeys(changed)
         seen = set(level)
-        for depth in range(1, self._index.depth + 1):
-            if not level:
-                break
-            level = self._queue_level(level, depth, seen)
-
-    def _queue_level(self, level: Iterable[Apply], depth: int, seen: set[Apply]) -> list[Apply]:
-        """Queue nodes whose rules look `depth` levels down; return their clients that no level had before."""
-        graph, queued, deepest = self._graph, self._queued, self._index.depth
-        clients = graph.clients
-        above: list[Apply] = []
-        for node in level:
-            if node not in queued and node in graph and self.plan(node.op).reach >= depth:
-                queued.add(node)
-                self._queue.append(node)
-            if depth < deepest:
-                for out in node.outputs:
-                    for client, _ in clients.get(out, ()):
-                        if client not in seen and client.outputs:
-                            seen.add(client)
-                            above.append(client)
-        return above
+        depth = 0
+        while level:
+            depth += 1
+            above: list[Apply] = []
+            for node in level:
+                if node not in queued and node in present:
+                    plan = plans.get(id(node.op)) or self.plan(node.op)
+                    if plan.reach >= depth:
+                        queued.add(node)
+                        queue.append(node)
+                if depth < self._deepest:
+                    for out in node.outputs:
+                        for client, _ in clients.get(out, ()):
+                            if client not in seen and client.outputs:
+                                seen.add(client)
+                                above.append(client)
+            level = above
 
     def _stop(self, slot: Slot, node: Apply) -> None:
         """Stop a rule that does not come to an end."""

@@ -229,7 +229,7 @@ def sign_of_determinant(node: NodeOf[Elemwise]) -> TensorVariable | None:
 
 
 @RULES.rule(
-    (Phase.STABILIZE, Phase.SPECIALIZE), true_div, tags=("fast_run",), needs_graph=True, depth=2,
+    (Phase.STABILIZE, Phase.SPECIALIZE), true_div, tags=("fast_run",), needs_graph=True, depth=2, below=(Det,),
     differs="where the determinant is 0, infinite or NaN",
 )  # fmt: skip
 def quotient_of_determinant_and_itself(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:

@@ -25,7 +25,7 @@ from treadle.tensor.elementwise.arithmetic import add, mul, neg, sub, true_div
 from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.elementwise.exponential import power, reciprocal, sqr, sqrt
 from treadle.tensor.rewrites.analysis.patterns import BOTH, EARLY_AND_LATE
-from treadle.tensor.rewrites.analysis.predicates import applies, constant_value, function_of, kind_of
+from treadle.tensor.rewrites.analysis.predicates import applies, constant_value, function_of, kind_of, with_trait
 from treadle.tensor.rewrites.analysis.replacements import broadcast_like
 from treadle.tensor.shape_inference.symbolic_shapes import SymbolicShapes
 from treadle.tensor.types.conversion import constant
@@ -54,6 +54,12 @@ PRODUCT_SIGNS: Signs = {
     neg.scalar_op: (1,),
     reciprocal.scalar_op: (-1,),
 }
+# What a sum or product of more than one node has below its last one, and what terms and factors may be multiples and
+# powers by.
+SUMS = (add, sub, neg)
+PRODUCTS = (mul, true_div, neg, reciprocal)
+_TERMS = frozenset((add.scalar_op, sub.scalar_op, neg.scalar_op, mul.scalar_op))
+POWERS = (power, with_trait(exponent=int), with_trait(exponent=float))
 # Factors between these are gathered: their product is far from overflow, and so is everything it takes part in.
 MOST_FACTOR = 2.0**64
 # Constants whose sum would have more elements than this, and more than the constants have, are left as they are.
@@ -225,6 +231,7 @@ def _summed(tree: Tree, numbers: Sequence[int], dtype: str) -> np.ndarray | None
     neg,
     tags=BOTH,
     needs_graph=True,
+    below=SUMS,
     differs="where a partial sum leaves the range or absorbs a term, and in the sign of a zero",
 )
 def constants_in_sum(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
@@ -271,6 +278,12 @@ def _scaled(leaf: Leaf, dtype: str) -> tuple[TensorVariable, float]:
     return leaf.var, 1
 
 
+def _may_repeat(node: TensorNode) -> bool:
+    """Whether a sum may have a term twice: it has one operand twice, or one that is a sum or a multiple."""
+    a, b = node.inputs[0], node.inputs[-1]
+    return function_of(a.owner) in _TERMS or function_of(b.owner) in _TERMS or (a is b and len(node.inputs) > 1)
+
+
 def _multiple(base: TensorVariable, factor: float, dtype: str) -> TensorVariable:
     """Return a multiple of a term."""
     if factor == 1:
@@ -297,7 +310,7 @@ def like_terms_in_sum(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVa
     """
     out = node.outputs[0]
     dtype = out.dtype
-    if kind_of(out) not in "iuf" or is_inner(fgraph, node, SUM_SIGNS):
+    if kind_of(out) not in "iuf" or not _may_repeat(node) or is_inner(fgraph, node, SUM_SIGNS):
         return None
     tree = tree_of(fgraph, node, SUM_SIGNS)
     groups: dict[TensorVariable, list[tuple[int, float]]] = {}
@@ -379,6 +392,7 @@ def _ratio(tree: Tree, numbers: Sequence[int]) -> tuple[float, float] | None:
     reciprocal,
     tags=BOTH,
     needs_graph=True,
+    below=PRODUCTS,
     differs="where x * a leaves the range",
 )
 def constants_in_product(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
@@ -481,6 +495,7 @@ def _keeps_domain(exponents: Sequence[float], total: float) -> bool:
     reciprocal,
     tags=BOTH,
     needs_graph=True,
+    below=(*PRODUCTS, *POWERS),
     differs="where y is 0, infinite or NaN, and where a partial product leaves the range",
 )
 def common_factors(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:

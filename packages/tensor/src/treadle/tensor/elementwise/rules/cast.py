@@ -99,14 +99,12 @@ def operand_cast_in_vain(node: NodeOf[Elemwise]) -> TensorVariable | None:
     return op(*inputs)
 
 
-@RULES.rule(Phase.CANONICALIZE, add, sub, mul, true_div, tags=BOTH, depth=1)
+@RULES.rule(Phase.CANONICALIZE, add, sub, mul, true_div, tags=BOTH, depth=1, constants="any")
 def number_of_other_dtype(node: NodeOf[Elemwise]) -> TensorVariable | None:
     """(x + a) -> x + cast(a), for one number a of another dtype than x and the sum; so for products and quotients.
 
     The operation converts it anyway. Other rules then take the number, and functions of it, in the wide dtype.
     """
-    if not any(isinstance(x, TensorConstant) for x in node.inputs):
-        return None
     dtype = node.op.loop_dtypes(node)[0]
     if dtype.kind not in "iuf" or all(x.type.numpy_dtype != dtype for x in node.inputs):
         return None

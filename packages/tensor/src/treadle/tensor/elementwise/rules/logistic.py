@@ -11,7 +11,8 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treadle.config import dataclass
-from treadle.rewrite import Phase, RuleSet
+from treadle.graph import Feature
+from treadle.rewrite import Phase, RuleSet, feature_of
 from treadle.tensor.elementwise.arithmetic import add as plus
 from treadle.tensor.elementwise.arithmetic import mul, neg, sub, true_div
 from treadle.tensor.elementwise.cast import cast
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     # What stands for an argument, up to its sign.
     Key = TensorVariable | tuple[object, ...]
 
-RULES = RuleSet("logistic", features=(SymbolicShapes,))
 # Trees are looked into as far as this many operands: the work for each node stays bounded.
 MOST_FACTORS = 12
 MOST_TERMS = 6
@@ -79,6 +79,44 @@ def operands_of(root: TensorVariable, signs: Signs, most: int) -> tuple[list[Ope
         pending.append((b, sign * each[1]))
         pending.append((a, sign * each[0]))
     return operands, parity
+
+
+class Products(Feature):
+    """Feature that keeps the operands of products from one rule to the next, until an input of any node changes."""
+
+    def __init__(self) -> None:
+        self._operands: dict[TensorVariable, tuple[list[Operand], int]] = {}
+        self._factors: dict[TensorVariable, tuple[dict[Key, Argument], list[int]]] = {}
+
+    def on_change_input(
+        self, fgraph: FunctionGraph, node: object, i: int, var: object, new_var: object, reason: str | None = None
+    ) -> None:
+        """Forget everything: a product may have other operands now."""
+        if self._operands:
+            self._operands.clear()
+            self._factors.clear()
+
+    def operands(self, var: TensorVariable) -> tuple[list[Operand], int]:
+        """Return the operands of a product and the parity of its signs (see `operands_of`)."""
+        known = self._operands.get(var)
+        if known is None:
+            known = self._operands[var] = operands_of(var, PRODUCT_SIGNS, MOST_FACTORS)
+        return known
+
+    def factors(self, var: TensorVariable) -> tuple[dict[Key, Argument], list[int]]:
+        """Return the logistic factors of a product, by argument, and their places among the operands."""
+        known = self._factors.get(var)
+        if known is None:
+            known = self._factors[var] = _arguments(self.operands(var)[0], var.dtype)
+        return known
+
+
+def products_of(fgraph: FunctionGraph) -> Products:
+    """Return what is known of the products in a graph; nothing yet where the rules' features are not attached."""
+    return feature_of(fgraph, Products) or Products()
+
+
+RULES = RuleSet("logistic", features=(SymbolicShapes, Products))
 
 
 # Logistic factors
@@ -226,7 +264,16 @@ def _chain(factors: Sequence[TensorVariable]) -> TensorVariable | None:
     return result
 
 
-@RULES.rule(Phase.STABILIZE, mul, true_div, tags=EVERY_MODE, needs_graph=True, depth=4, differs=STABLE)
+@RULES.rule(
+    Phase.STABILIZE,
+    mul,
+    true_div,
+    tags=EVERY_MODE,
+    needs_graph=True,
+    depth=4,
+    needs=(exp, sigmoid),
+    differs=STABLE,
+)
 def logistic_product(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
     """exp(x) / (1 + exp(x)) -> sigmoid(x), (c / sigmoid(x)) * sigmoid(x) * sigmoid(-x) -> c * sigmoid(-x).
 
@@ -236,11 +283,12 @@ def logistic_product(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVar
     out = node.outputs[0]
     if kind_of(out) != "f":
         return None
-    operands, parity = operands_of(out, PRODUCT_SIGNS, MOST_FACTORS)
-    arguments, places = _arguments(operands, out.dtype)
+    products = products_of(fgraph)
+    arguments, places = products.factors(out)
     better = {key: argument for key, argument in arguments.items() if _improves(argument)}
     if not better:
         return None
+    operands, parity = products.operands(out)
     gone = [i for i in places if _signed(_factor(operands[i].var)[0])[0] in better]  # type: ignore[index]  # a factor
     factors = [item for i, item in enumerate(operands) if i not in set(gone)]
     if not factors and all(a.bounded and not any(a.exponents.values()) for a in better.values()):
@@ -250,8 +298,18 @@ def logistic_product(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVar
     return broadcast_like(fgraph, out, product_of(factors, parity, out.dtype), [operands[i].var for i in gone])
 
 
-@RULES.rule(Phase.STABILIZE, mul, true_div, tags=EVERY_MODE, depth=5, after=("logistic_product",), differs=STABLE)
-def logistic_product_with_sum(node: NodeOf[Elemwise]) -> TensorVariable | None:
+@RULES.rule(
+    Phase.STABILIZE,
+    mul,
+    true_div,
+    tags=EVERY_MODE,
+    needs_graph=True,
+    depth=5,
+    after=("logistic_product",),
+    needs=(exp, sigmoid),
+    differs=STABLE,
+)
+def logistic_product_with_sum(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
     """(c / sigmoid(x) - d / sigmoid(-x)) * sigmoid(x) -> c / sigmoid(x) * sigmoid(x) - d / sigmoid(-x) * sigmoid(x).
 
     Logistic factors are distributed over a sum where they meet their own inverses in it, as in the gradients of
@@ -260,10 +318,13 @@ def logistic_product_with_sum(node: NodeOf[Elemwise]) -> TensorVariable | None:
     out = node.outputs[0]
     if kind_of(out) != "f":
         return None
-    operands, parity = operands_of(out, PRODUCT_SIGNS, MOST_FACTORS)
+    products = products_of(fgraph)
+    arguments, places = products.factors(out)
+    if not places:
+        return None
+    operands, parity = products.operands(out)
     if _SUMS.isdisjoint([function_of(o.var.owner) for o in operands if o.sign > 0]):
         return None
-    arguments, places = _arguments(operands, out.dtype)
     bounded = {key for key, argument in arguments.items() if any(e > 0 for e in argument.exponents.values())}
     if not bounded:
         return None

@@ -20,7 +20,14 @@ from treadle.tensor.elementwise.comparison import eq
 from treadle.tensor.elementwise.exponential import exp, log, log1mexp, logaddexp
 from treadle.tensor.elementwise.rules.algebra import PRODUCT_SIGNS, SUM_SIGNS
 from treadle.tensor.elementwise.rules.exponential import STABLE
-from treadle.tensor.elementwise.rules.logistic import MOST_FACTORS, Operand, operands_of, product_of
+from treadle.tensor.elementwise.rules.logistic import (
+    MOST_FACTORS,
+    Operand,
+    Products,
+    operands_of,
+    product_of,
+    products_of,
+)
 from treadle.tensor.reductions.normalization import LogSumExp, Softmax
 from treadle.tensor.reductions.reduction import Reduction
 from treadle.tensor.reductions.rules.softmax import expansion_of, sum_of_exponentials
@@ -44,7 +51,7 @@ if TYPE_CHECKING:
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.variables.variable import TensorVariable
 
-RULES = RuleSet("logarithm", features=(SymbolicShapes,))
+RULES = RuleSet("logarithm", features=(SymbolicShapes, Products))
 # A sum of so many exponentials is still taken apart.
 MOST_TERMS = 32
 
@@ -235,6 +242,7 @@ def sum_of_quotients_by_sum_of_exps(node: NodeOf[Reduction]) -> TensorVariable |
     needs_graph=True,
     depth=5,
     after=("logistic_product",),
+    needs=(exp,),
     differs=STABLE,
 )
 def quotient_by_sum_of_exps(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVariable | None:
@@ -245,7 +253,7 @@ def quotient_by_sum_of_exps(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> Te
     out = node.outputs[0]
     if kind_of(out) != "f":
         return None
-    flat, parity = operands_of(out, PRODUCT_SIGNS, MOST_FACTORS)
+    flat, parity = products_of(fgraph).operands(out)
     above = [i for i, o in enumerate(flat) if o.sign > 0 and applies(o.var.owner, exp)]
     if not above:
         return None

@@ -94,7 +94,11 @@ def function_of(node: Apply | None) -> ScalarOp | None:
 def applies(node: Apply | None, *functions: Elemwise) -> TypeGuard[NodeOf[Elemwise]]:
     """Whether a node applies one of some elementwise functions: for laws about just these functions."""
     function = function_of(node)
-    return function is not None and function in [f.scalar_op for f in functions]
+    if function is not None:
+        for f in functions:
+            if function is f.scalar_op:
+                return True
+    return False
 
 
 def with_trait(**traits: object) -> OpPattern:
@@ -125,10 +129,11 @@ def is_cast(node: Apply | None) -> TypeGuard[NodeOf[Elemwise]]:
 
 def constant_value(var: Variable) -> Any:
     """Return the number that every element of a constant has, or None; dimshuffles of constants are seen through."""
-    while var.owner is not None:
-        if not isinstance(var.owner.op, DimShuffle):
+    while (node := var.owner) is not None:
+        # Most are elementwise: that it is no other op takes an abstract class longer to say.
+        if type(node.op) is Elemwise or not isinstance(node.op, DimShuffle):
             return None
-        var = var.owner.inputs[0]
+        var = node.inputs[0]
     if not isinstance(var, Constant):
         return None
     data = var.data

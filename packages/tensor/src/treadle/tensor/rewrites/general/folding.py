@@ -6,7 +6,6 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from treadle.graph import Constant
 from treadle.rewrite import Phase, RuleSet, fold
 from treadle.tensor.elementwise.arithmetic import add, mul, sub
 from treadle.tensor.elementwise.elemwise import Elemwise
@@ -23,16 +22,13 @@ if TYPE_CHECKING:
 RULES = RuleSet("folding")
 
 
-@RULES.rule(Phase.CANONICALIZE, tags=("fast_run", "fast_compile"), needs_graph=True, depth=1)
+@RULES.rule(Phase.CANONICALIZE, tags=("fast_run", "fast_compile"), needs_graph=True, depth=1, constants="all")
 def exact_constant_folding(fgraph: FunctionGraph, node: Apply) -> Sequence[Variable] | None:
     """f(constants) -> its value, for functions that cannot overflow or cancel.
 
     Elementwise functions of floats wait until stable forms are found, but for a sum or a difference of two numbers that
     is exact, and so do sums and products of integers that wrap around; an alloc stays, so that rules see its value.
     """
-    for x in node.inputs:
-        if not isinstance(x, Constant):
-            return None
     if isinstance(node.op, Alloc):
         return None
     may_round = isinstance(node.op, Elemwise) and kind_of(tensors(node.outputs)[0]) not in "biu"
