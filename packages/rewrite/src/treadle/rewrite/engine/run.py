@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from treadle.config import COLLECTOR, config, dataclass, lazy_module, span
 from treadle.graph import Feature, InconsistencyError, ShapeInferenceError, Variable, carried, composing, user_line
 from treadle.rewrite.engine.checking import Checker
-from treadle.rewrite.engine.numbering import OpNumbers
 from treadle.rewrite.engine.report import Firing, Report
 from treadle.rewrite.errors import MissingTraceError, RewriteError, RewriteWarning, RuleFaultError
 
@@ -96,7 +95,6 @@ class Run(Feature):
         self.fgraph = fgraph
         self.options = options
         self.report = Report(nodes_before=len(fgraph))
-        self.numbers = OpNumbers()
         self.ops: list[Op] = []
         self._identities: set[int] = set()
         self.kinds: dict[type[Op], None] = {}

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from treadle.graph import Variable
     from treadle.rewrite.engine.interface import NodeRewriter
-    from treadle.rewrite.engine.report import RuleCost
     from treadle.rewrite.engine.tracked import Tracked
 
 # A rewriter of unknown depth is tried again as if it looked this deep, and in sweeps as well.
@@ -25,7 +24,7 @@ _NONE: frozenset[int] = frozenset()
 
 
 class Slot(NamedTuple):
-    """A rule with its cost record of this run.
+    """A rule as the engine calls it.
 
     `at` is its number in the index, `number` the one that an input must hold, where a law says so.
     """
@@ -34,7 +33,6 @@ class Slot(NamedTuple):
     name: str
     apply: Callable[..., object]
     needs_graph: bool
-    cost: RuleCost
     at: int
     number: complex | None
 
@@ -99,6 +97,10 @@ class OpIndex:
         """Whether rules look at some ops of a class and not at all of them."""
         return self._of_class(kind)[2]
 
+    def is_lasting(self, kind: type[Op]) -> bool:
+        """Whether an op of a class has the same rules in every run: no function of a user's decides."""
+        return all(test.is_lasting for test in self._of_class(kind)[1])
+
     def _of_class(self, kind: type[Op]) -> tuple[frozenset[int], tuple[Test, ...], bool]:
         """Return the rules for all ops of a class, what tells those for some of them, and whether there are any."""
         known = self._cached.get(kind)
@@ -139,6 +141,8 @@ class RuleIndex:
 
     __slots__ = (
         "_depths",
+        "_rules_of",
+        "_slots",
         "all_constant",
         "below",
         "conditional",
@@ -169,19 +173,39 @@ class RuleIndex:
         self.waiting = frozenset(i for i, items in needed.items() if items)
         self._depths = tuple(map(depth_of, self.rules))
         self.loose = frozenset(i for i, rule in enumerate(self.rules) if rule.depth is None)
+        self._slots: list[Slot | None] = [None] * len(self.rules)
+        self._rules_of: dict[Op | type[Op], OpRules] = {}
+
+    def of(self, op: Op) -> OpRules:
+        """Return the rules for an op; they are found once, unless a function of a user's decides which ops it means."""
+        kind = type(op)
+        key = op if self.tracked.looks_at_single(kind) else kind
+        rules = self._rules_of.get(key)
+        if rules is None:
+            rules = OpRules(self, self.tracked[op])
+            if self.tracked.is_lasting(kind):
+                if len(self._rules_of) >= MOST_KNOWN:
+                    self._rules_of.clear()
+                self._rules_of[key] = rules
+        return rules
 
     def reach(self, numbers: Iterable[int]) -> int:
         """Return how many levels of nodes some rules look at."""
         return max([self._depths[i] for i in numbers], default=0)
 
-    def slot(self, i: int, cost_of: Callable[[str], RuleCost]) -> Slot:
-        """Return a rule with its cost record of a run."""
-        rule = self.rules[i]
-        if not isinstance(rule, Rule):
-            return Slot(rule, str(rule), rule.transform, True, cost_of(str(rule)), i, None)
-        law = rule.apply
-        number = law.number if isinstance(law, Law) and i not in self.conditional else None
-        return Slot(rule, rule.name, law, rule.needs_graph, cost_of(rule.name), i, number)
+    def slot(self, i: int) -> Slot:
+        """Return a rule as the engine calls it."""
+        slot = self._slots[i]
+        if slot is None:
+            rule = self.rules[i]
+            if isinstance(rule, Rule):
+                law = rule.apply
+                number = law.number if isinstance(law, Law) and i not in self.conditional else None
+                slot = Slot(rule, rule.name, law, rule.needs_graph, i, number)
+            else:
+                slot = Slot(rule, str(rule), rule.transform, True, i, None)
+            self._slots[i] = slot
+        return slot
 
 
 def _test_of(item: type | Callable[[Op], object], rule: int) -> Test:
@@ -203,17 +227,47 @@ def depth_of(rule: NodeRewriter) -> int:
     return USUAL_DEPTH if rule.depth is None else rule.depth
 
 
-class Plan:
-    """The rules for one op in one run.
+class OpRules:
+    """The rules for one op.
 
     Attributes
     ----------
+    numbers
+        Their numbers, in order.
+    waiting
+        Those that wait for an op to be in the graph.
     reach
-        How many levels of nodes they look at, those that wait for an op included.
+        How many levels of nodes they look at.
     loose
         Whether one of them is of unknown depth.
-    left_out
-        Rules that wait for an op.
+    """
+
+    __slots__ = ("_index", "_plans", "loose", "numbers", "reach", "waiting")
+
+    def __init__(self, index: RuleIndex, numbers: frozenset[int]) -> None:
+        self._index = index
+        self.numbers = tuple(sorted(numbers))
+        self.waiting = index.waiting & numbers
+        self.reach = index.reach(numbers)
+        self.loose = not index.loose.isdisjoint(numbers)
+        self._plans: dict[frozenset[int], Plan] = {}
+
+    def plan(self, left_out: frozenset[int]) -> Plan:
+        """Return the plan for a graph that lacks the ops which some of the rules wait for."""
+        plan = self._plans.get(left_out)
+        if plan is None:
+            slots = tuple([self._index.slot(i) for i in self.numbers if i not in left_out])
+            plan = self._plans[left_out] = Plan(slots, self._index.conditional, self.reach, self.loose)
+        return plan
+
+
+class Plan:
+    """The rules for one op in a graph.
+
+    Attributes
+    ----------
+    reach, loose
+        As of `OpRules`, rules that wait for an op included.
     every
         The rules that the graph has the ops for.
     always
@@ -222,12 +276,10 @@ class Plan:
         What tells which number an input holds, and the rules that want one, by the number.
     """
 
-    __slots__ = ("_cached", "_wanting", "always", "every", "left_out", "loose", "numbers", "reach", "value_of")
+    __slots__ = ("_cached", "_wanting", "always", "every", "loose", "numbers", "reach", "value_of")
 
-    def __init__(
-        self, slots: tuple[Slot, ...], left_out: frozenset[int], conditional: frozenset[int], reach: int, loose: bool
-    ) -> None:
-        self.reach, self.loose, self.left_out = reach, loose, left_out
+    def __init__(self, slots: tuple[Slot, ...], conditional: frozenset[int], reach: int, loose: bool) -> None:
+        self.reach, self.loose = reach, loose
         self.value_of: Callable[[Variable], complex | None] | None = None
         numbers: dict[complex, set[int]] = {}
         for slot in slots:
@@ -246,6 +298,8 @@ class Plan:
         slots = self._cached.get(met)
         if slots is None:
             meeting = _NONE.union(*sets)
-            slots = tuple(slot for slot in self.every if slot.at not in self._wanting or slot.at in meeting)
+            slots = tuple([slot for slot in self.every if slot.at not in self._wanting or slot.at in meeting])
+            if len(self._cached) >= MOST_KNOWN:
+                self._cached.clear()
             self._cached[met] = slots
         return slots

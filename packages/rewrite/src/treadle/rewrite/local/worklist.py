@@ -7,14 +7,15 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from treadle.graph import ORIGIN, Constant
-from treadle.rewrite.local.dispatch import Plan
+from treadle.rewrite.local.dispatch import OpRules
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from treadle.graph import Apply, FunctionGraph, Op
+    from treadle.rewrite.engine.report import RuleCost
     from treadle.rewrite.engine.run import Callback, Run
-    from treadle.rewrite.local.dispatch import RuleIndex, Slot
+    from treadle.rewrite.local.dispatch import Plan, RuleIndex, Slot
 
 # For small graphs, a rule may change this many times the ratio (option optdb__max_use_ratio) before it is stopped.
 FEWEST_NODES = 25
@@ -52,7 +53,6 @@ class Worklist:
         self._new_first = new_first
         self._again = again
         self._callback = callback
-        self._number = run.numbers.of
         self._ops = run.ops
         # How many ops of the run were looked at, for rules that wait for one, and the rules whose op was there.
         self._known = 0
@@ -61,14 +61,12 @@ class Worklist:
         self._below: dict[int, frozenset[int]] = {}
         self._queue: deque[Apply] = deque()
         self._queued: set[Apply] = set()
-        # By class of ops, whether rules look at some ops of it only.
-        self._single: dict[type, bool] = {}
-        self._plans: dict[object, Plan] = {}
-        # The same by the identity of the op, which the run keeps.
+        self._plans: dict[OpRules, Plan] = {}
+        # The same by the identity of an op, which the run keeps.
         self._plan_of: dict[int, Plan] = {}
         # How many levels the rules for an op of the graph look down at most.
         self._deepest = 0
-        self._slots: list[Slot | None] = [None] * len(index.rules)
+        self._costs: list[RuleCost | None] = [None] * len(index.rules)
         self._stopped: set[int] = set()
         self._hits: dict[str, int] = {}
         self._limit = 0.0
@@ -86,25 +84,20 @@ class Worklist:
         return plan
 
     def _found_plan(self, op: Op) -> Plan:
-        kind = type(op)
-        is_single = self._single.get(kind)
-        if is_single is None:
-            is_single = self._single[kind] = self._index.tracked.looks_at_single(kind)
-        number = self._number(op) if is_single else kind
-        plan = self._plans.get(number)
+        rules = self._index.of(op)
+        plan = self._plans.get(rules)
         if plan is None:
-            index = self._index
-            numbers = sorted(index.tracked[op] - self._stopped)
-            left_out = index.waiting.intersection(numbers) - self._met
-            slots = tuple([self._slots[i] or self._slot(i) for i in numbers if i not in left_out])
-            loose = not index.loose.isdisjoint(numbers)
-            plan = self._plans[number] = Plan(slots, left_out, index.conditional, index.reach(numbers), loose)
-            self._deepest = max(self._deepest, plan.reach)
+            known = rules
+            if not self._stopped.isdisjoint(rules.numbers):
+                rules = OpRules(self._index, self._index.tracked[op] - self._stopped)
+            self._deepest = max(self._deepest, rules.reach)
+            plan = self._plans[known] = rules.plan(rules.waiting - self._met)
         return plan
 
-    def _slot(self, i: int) -> Slot:
-        slot = self._slots[i] = self._index.slot(i, self._run.report.cost)
-        return slot
+    def _cost(self, slot: Slot) -> RuleCost:
+        """Return the record of what a rule costs."""
+        cost = self._costs[slot.at] = self._run.report.cost(slot.name)
+        return cost
 
     def _look_at_new_ops(self) -> None:
         """Take up the rules that need an op which has come into the graph."""
@@ -113,7 +106,7 @@ class Worklist:
         self._known = len(self._ops)
         if fresh:
             met |= fresh
-            self._plans = {key: plan for key, plan in self._plans.items() if plan.left_out.isdisjoint(fresh)}
+            self._plans.clear()
             self._plan_of.clear()
 
     def _slots_for(self, node: Apply) -> tuple[Slot, ...]:
@@ -219,8 +212,10 @@ class Worklist:
     def _try_rules(self, node: Apply, slots: Sequence[Slot]) -> None:
         run, graph = self._run, self._graph
         start = perf_counter()
+        costs = self._costs
         for slot in slots:
-            _, name, apply, needs_graph, cost, _, _ = slot
+            _, name, apply, needs_graph, at, _ = slot
+            cost = costs[at] or self._cost(slot)
             cost.tries += 1
             changed = False
             try:
@@ -233,13 +228,13 @@ class Worklist:
             cost.seconds += now - start
             start = now
             if changed:
-                self._changed_by(slot, node)
+                self._changed_by(slot, cost, node)
                 return
 
-    def _changed_by(self, slot: Slot, node: Apply) -> None:
+    def _changed_by(self, slot: Slot, cost: RuleCost, node: Apply) -> None:
         """Record a change, and queue what it touched."""
         run, name = self._run, slot.name
-        run.fired(name, slot.cost, node)
+        run.fired(name, cost, node)
         hits = self._hits[name] = self._hits.get(name, 0) + 1
         run.merge_new()
         self._queue_touched(node)
@@ -296,7 +291,7 @@ class Worklist:
     def _stop(self, slot: Slot, node: Apply) -> None:
         """Stop a rule that does not come to an end."""
         run = self._run
-        self._stopped.add(self._index.rules.index(slot.rule))
+        self._stopped.add(slot.at)
         self._plans.clear()
         self._plan_of.clear()
         names = [firing.rule for firing in run.report.firings[self._first :]]
