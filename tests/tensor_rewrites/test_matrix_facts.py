@@ -11,8 +11,9 @@ import pytest
 import treadle.tensor as tt
 from tests.tensor_rewrites.graphs import rewrite, run
 from tests.tensor_rewrites.test_assumptions import Measured
-from treadle.graph import DuplicateRegistrationError, debugprint, explicit_graph_inputs
+from treadle.graph import DuplicateRegistrationError, FunctionGraph, debugprint, explicit_graph_inputs
 from treadle.rewrite import RewriteDatabaseQuery
+from treadle.tensor.linalg.rules.building import facts_from_sources, known_facts
 from treadle.tensor.rewrites import FACT_RULES, Facts, holds
 
 if TYPE_CHECKING:
@@ -260,3 +261,14 @@ def test_a_complex_matrix_that_is_definite_need_not_be_symmetric() -> None:
     assert not holds("symmetric", x)
     with pytest.raises(tt.ConflictingAssumptionsError, match="what is positive_definite is symmetric"):
         tt.assume(tt.dmatrix("x"), positive_definite=True, symmetric=False)
+
+
+@pytest.mark.parametrize("kind", ["op", "constant"])
+def test_structure_that_comes_into_a_graph_later_is_looked_for(kind: str) -> None:
+    a, b, d = tt.dmatrix("a"), tt.dmatrix("b"), tt.dvector("d")
+    fgraph = FunctionGraph([a, b, d], [tt.matmul(a, b) + tt.linalg.det(a), d], clone=False)
+    fgraph.attach_feature(Facts())
+    assert known_facts(fgraph) is not None
+    assert facts_from_sources(fgraph) is None
+    fgraph.replace(a, tt.diag(d) if kind == "op" else tt.constant(np.eye(2)))
+    assert facts_from_sources(fgraph) is not None

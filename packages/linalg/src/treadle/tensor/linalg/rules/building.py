@@ -33,7 +33,7 @@ from treadle.tensor.types.tensor_type import TensorType
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.graph import FunctionGraph, Variable
+    from treadle.graph import Apply, FunctionGraph, Variable
     from treadle.tensor.lengths.numbers import Number
     from treadle.tensor.rewrites.analysis.facts import Facts
     from treadle.tensor.variables.variable import TensorVariable
@@ -50,21 +50,42 @@ def known_facts(fgraph: FunctionGraph) -> Facts | None:
     facts = facts_of(fgraph)
     if facts.is_fruitful is None:
         facts.is_fruitful = any(
-            _gives_structure(node.op) or any(map(_is_constant_matrix, node.inputs)) for node in fgraph.apply_nodes
+            _is_of_linear_algebra(type(node.op)) or _starts_structure(node) for node in fgraph.apply_nodes
         )
     return facts if facts.is_fruitful else None
 
 
-def _gives_structure(op: Op) -> bool:
-    """Whether an op may be a source of facts about matrices: by what it promises, or by a rule of facts for it."""
-    return _promises_structure(type(op)) or isinstance(op, _SOURCES) or RULES.starts(type(op))
+def facts_from_sources(fgraph: FunctionGraph) -> Facts | None:
+    """Return what is known of the values in a graph; None where no structure starts at any op or constant.
+
+    This is for structure that none but these give. A product of a matrix with its transpose is symmetric by itself, and
+    what is positive definite may come of it.
+    """
+    facts = facts_of(fgraph)
+    if facts.has_sources:
+        return facts
+    unseen = fgraph.apply_nodes if facts.fgraph is None else facts.unseen
+    facts.has_sources = any(map(_starts_structure, unseen))
+    facts.unseen = []
+    return facts if facts.has_sources else None
+
+
+def _starts_structure(node: Apply) -> bool:
+    """Whether facts about matrices may start at a node: by what its op promises, a rule for it, or a constant."""
+    op = node.op
+    if _promises_structure(type(op)) or isinstance(op, _SOURCES) or RULES.starts(type(op)):
+        return True
+    return any(map(_is_constant_matrix, node.inputs))
+
+
+@cache
+def _is_of_linear_algebra(kind: type[Op]) -> bool:
+    return MatrixOp.has(kind)
 
 
 @cache
 def _promises_structure(kind: type[Op]) -> bool:
-    """Whether ops of a class are of linear algebra, or their `promises`, which may be inherited, tells of structure."""
-    if MatrixOp.has(kind):
-        return True
+    """Whether `promises` of ops of a class, which may be inherited, tells of structure."""
     speaking = next(base for base in kind.__mro__ if "promises" in vars(base))
     return speaking is not Op and vars(speaking).get("promises_structure", True)
 

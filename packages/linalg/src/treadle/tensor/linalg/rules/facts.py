@@ -39,7 +39,8 @@ def _of_exponential(fact: str, out: TensorVariable, facts: Facts) -> bool:
     return node is not None and (fact == "nonsingular" or facts.hold(asked, node.inputs[0]))
 
 
-@RULES.register(BlockDiagonal)
+# Blocks of one element make a diagonal matrix.
+@RULES.register(BlockDiagonal, starts=True)
 def _of_blocks(fact: str, out: TensorVariable, facts: Facts) -> bool:
     """Whether a fact holds for all blocks, which are square where it takes that."""
     node = made_by(out, BlockDiagonal)

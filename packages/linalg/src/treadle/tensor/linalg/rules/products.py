@@ -17,6 +17,7 @@ from treadle.tensor.linalg.rules.building import (
     column_and_row,
     diagonal_matrix,
     diagonal_of,
+    facts_from_sources,
     identity,
     known_facts,
     matmul,
@@ -48,7 +49,7 @@ RULES = RuleSet("structured_products", features=(SymbolicShapes, Facts), after=(
 )  # fmt: skip
 def product_with_diagonal(fgraph: FunctionGraph, node: NodeOf[MatMul]) -> TensorVariable | None:
     """diag(d) @ b -> d's elements times the rows of b; b @ diag(d) -> times its columns."""
-    facts = known_facts(fgraph)
+    facts = facts_from_sources(fgraph)
     out = node.outputs[0].type
     if facts is None or out.numpy_dtype.kind not in "fc" or any(x.type.dtype != out.dtype for x in node.inputs):
         return None
@@ -68,7 +69,7 @@ def product_with_diagonal(fgraph: FunctionGraph, node: NodeOf[MatMul]) -> Tensor
 def product_of_orthogonal_and_transpose(fgraph: FunctionGraph, node: NodeOf[MatMul]) -> TensorVariable | None:
     """q.T @ q -> eye, q @ q.T -> eye, where q is known to be orthogonal; the conjugate transpose, where unitary."""
     a, b = node.inputs
-    facts = known_facts(fgraph) if is_adjoint(a, b) else None
+    facts = facts_from_sources(fgraph) if is_adjoint(a, b) else None
     if facts is None or not facts.hold("orthogonal", a):
         return None
     eye = identity(node.outputs[0])
@@ -81,7 +82,7 @@ def product_of_orthogonal_and_transpose(fgraph: FunctionGraph, node: NodeOf[MatM
 )  # fmt: skip
 def product_with_selection(fgraph: FunctionGraph, node: NodeOf[MatMul]) -> TensorVariable | None:
     """A @ s -> the columns of a that s selects; s.T @ b -> rows; where s has columns of the identity."""
-    facts = known_facts(fgraph)
+    facts = facts_from_sources(fgraph)
     out = node.outputs[0].type
     if facts is None or any(x.type.dtype != out.dtype for x in node.inputs):
         return None

@@ -54,7 +54,15 @@ if TYPE_CHECKING:
 RULES = RuleSet("systems", features=(SymbolicShapes, Facts), after=("reduction",))
 
 
-@RULES.rule(EARLY_AND_LATE, MatMul, tags=(*BOTH, "inv_to_solve"), depth=3, needs_graph=True, differs=NOT_FINITE)
+@RULES.rule(
+    EARLY_AND_LATE,
+    MatMul,
+    tags=(*BOTH, "inv_to_solve"),
+    depth=3,
+    needs_graph=True,
+    needs=(MatrixInverse,),
+    differs=NOT_FINITE,
+)
 def product_with_inverse(fgraph: FunctionGraph, node: NodeOf[MatMul]) -> TensorVariable | None:
     """inv(a) @ b -> solve(a, b); b @ inv(a) -> solve(a.T, b.T).T, where the inverse is only multiplied."""
     a, b = node.inputs

@@ -209,6 +209,7 @@ def stack_of_one(node: NodeOf[MatMul]) -> TensorVariable | None:
     MatMul,
     tags=BOTH,
     needs_graph=True,
+    below=(MatMul,),
     differs="where the product of some of the factors leaves the range",
 )
 def chain_of_products(fgraph: FunctionGraph, node: NodeOf[MatMul]) -> TensorVariable | None:

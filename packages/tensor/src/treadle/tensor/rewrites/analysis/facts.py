@@ -63,6 +63,10 @@ class Facts(Feature):
         self._open: list[_Question] = []
         # Whether a structure could come from anything in the graph: found out by the first rule that wants to know.
         self.is_fruitful: bool | None = None
+        # Whether one could start at an op or constant that the graph has, or has had, and the nodes that were not
+        # looked at for that: all of them at first, of a graph that these facts are attached to.
+        self.has_sources = False
+        self.unseen: list[Apply] = []
         # How many questions were answered by looking at a node or value: work is counted in tests.
         self.answered = 0
 
@@ -70,11 +74,19 @@ class Facts(Feature):
         """Note the graph, and the shapes that are known of it."""
         self.fgraph = fgraph
         self.shapes = shapes_of(fgraph)
+        self.unseen = list(fgraph.apply_nodes)
+
+    def on_import(self, fgraph: FunctionGraph, node: Apply, reason: str | None) -> None:
+        """Note a node at which a structure may start."""
+        if not self.has_sources:
+            self.unseen.append(node)
 
     def on_change_input(
         self, fgraph: FunctionGraph, node: object, i: int, var: Variable, new_var: Variable, reason: str | None = None
     ) -> None:
         """Pass on what holds for the variable replaced, and forget what was not known above it."""
+        if not self.has_sources and isinstance(new_var, Constant) and isinstance(node, Apply):
+            self.unseen.append(node)
         if not self._known:
             return
         for question in tuple(self._about.get(var, ())):
