@@ -133,3 +133,44 @@ def test_a_fused_node_is_lowered_step_by_step() -> None:
     fused = tt.Elemwise(tt.Composite(2, ("float64", "float64"), steps, (2, 3)))
     x, y = tt.dvector("x"), tt.dvector("y")
     check([x, y], fused(x, y, return_list=True), [np.arange(3.0), np.array([2.0])])
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_remainders_of_numbers_whose_ratio_overflows(dtype: str, compiled: bool) -> None:
+    x, y = tt.TensorType(dtype, (None,))("x"), tt.TensorType(dtype, (None,))("y")
+    info, rng = np.finfo(dtype), np.random.default_rng(0)
+    least = float(info.smallest_subnormal if not compiled else info.smallest_normal)
+    ends = np.array([info.max, -info.max, 1e30, 0.3, 1.0], dtype)
+    large = np.concatenate([np.repeat(ends, 3), rng.normal(size=20).astype(dtype) * (info.max / 8)])
+    small = np.concatenate([np.tile(np.array([least, -7 * least, 0.3], dtype), 5), rng.normal(size=20).astype(dtype)])
+    small[15:] *= 2.0 ** (info.minexp // 2)
+    run = link([x, y], [x % y, tt.fmod(x, y)], compiled)
+    with np.errstate(over="ignore"):
+        expected = large % small, np.fmod(large, small)
+    for got, want in zip(run(large, small), expected, strict=True):
+        np.testing.assert_array_equal(got, want)
+        np.testing.assert_array_equal(np.signbit(got), np.signbit(want))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int64", "uint64"])
+def test_integers_are_divided_by_positive_ones_and_by_others(dtype: str) -> None:
+    x, y = tt.TensorType(dtype, (None,))("x"), tt.TensorType(dtype, (None,))("y")
+    info = np.iinfo(dtype)
+    values = np.array([info.min, info.max, 0, 7, 100], dtype)
+    divisors = [np.array([1, 2, 7, info.max, 3], dtype), np.array([0, 2, 7, info.max, 3], dtype), values[:0]]
+    divisors += [np.full(5, -1, dtype), np.array([-7, 3, -1, 0, info.min], dtype)] if info.min else []
+    run = link([x, y], [x // y, x % y])
+    for by in divisors:
+        of = values[: len(by)]
+        with np.errstate(divide="ignore", over="ignore"):
+            expected = of // by, of % by
+        for got, want in zip(run(of, by), expected, strict=True):
+            np.testing.assert_array_equal(got, want)
+
+
+def test_the_sign_of_nan_is_nan_and_that_of_large_numbers_is_not() -> None:
+    x = tt.dvector("x")
+    run = link([x], [tt.sign(x)])
+    for values in ([1.0, -2.0, 0.0, -0.0], [np.nan, -1.0], [np.inf, -np.inf, 2.0], [1e308, 1e308, -3.0]):
+        np.testing.assert_array_equal(run(np.array(values))[0], np.sign(values))

@@ -10,6 +10,7 @@ from treadle.link.torch.table import TORCH, Change, Checked, Flag, InPlace, Lowe
 if TYPE_CHECKING:
     from treadle.link.torch.external_op import TorchOp, wrap_torch
     from treadle.link.torch.functional import TorchFunction
+    from treadle.link.torch.looking import all_finite, can_look
     from treadle.link.torch.programs.storage import SIGN_BIT, STORAGE_DTYPES, converter, kind, to_output_dtype, working
     from treadle.link.torch.scalars import SCALARS
 
@@ -21,6 +22,7 @@ else:
         {
             "treadle.link.torch.external_op": "TorchOp wrap_torch",
             "treadle.link.torch.functional": "TorchFunction",
+            "treadle.link.torch.looking": "all_finite can_look",
             "treadle.link.torch.programs.storage": "SIGN_BIT STORAGE_DTYPES converter kind to_output_dtype working",
             "treadle.link.torch.scalars": "SCALARS",
         },
@@ -28,6 +30,6 @@ else:
 
 __all__ = [
     "BACKEND", "SCALARS", "SIGN_BIT", "STORAGE_DTYPES", "TORCH", "Change", "Checked", "Flag", "ForkedProcessError",
-    "InPlace", "Lowered", "PyTorchWarning", "Results", "TorchFunction", "TorchOp", "converter", "kind",
-    "to_output_dtype", "working", "wrap_torch",
+    "InPlace", "Lowered", "PyTorchWarning", "Results", "TorchFunction", "TorchOp", "all_finite", "can_look",
+    "converter", "kind", "to_output_dtype", "working", "wrap_torch",
 ]  # fmt: skip

@@ -51,11 +51,6 @@ def in_place(entries: Sequence[Entry], set_: bool, dtype: str, place: int) -> In
     return replace(form, change=change)
 
 
-def can_look(x: torch.Tensor) -> bool:
-    """Whether values are there to be looked at, on the CPU: others would have to be waited for."""
-    return type(x) is torch.Tensor and x.is_cpu and not torch.compiler.is_compiling()
-
-
 def reader(entries: Sequence[Entry]) -> Callable[..., torch.Tensor] | None:
     """Return a function of a tensor and the index inputs to the part, or None where PyTorch has no such index.
 

@@ -38,10 +38,14 @@ class ArrayFunctions:
         self.complex = make_complex
         self.repeat = repeat
 
+    def fmod(self, x: Any, y: Any) -> Any:
+        """Return the remainder with the sign of x."""
+        return self.xp.fmod(x, y)
+
     def float_divmod(self, x: Any, y: Any) -> tuple[Any, Any]:
         """Return quotient and remainder as Python's divmod defines them for floats (NumPy's algorithm, exact fmod)."""
         xp = self.xp
-        remainder = xp.fmod(x, y)
+        remainder = self.fmod(x, y)
         quotient = (x - remainder) / y
         crosses = (remainder != 0) & ((y < 0) != (remainder < 0))
         quotient = xp.where(crosses, quotient - 1, quotient)

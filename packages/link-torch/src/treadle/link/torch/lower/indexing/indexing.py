@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import torch
 
-from treadle.link.torch.direct_indexing import can_look, in_place, may_repeat_positions, reader
+from treadle.link.torch.direct_indexing import in_place, may_repeat_positions, reader
+from treadle.link.torch.looking import can_look
 from treadle.link.torch.parts import Entry, Part, part
 from treadle.link.torch.programs.storage import wrapped
 from treadle.link.torch.table import TORCH, Checked, Flag, Lowered

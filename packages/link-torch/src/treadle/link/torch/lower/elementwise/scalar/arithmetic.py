@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import torch
 
+from treadle.link.torch.looking import all_finite, all_positive, can_look
 from treadle.link.torch.lower.elementwise.scalar.array_functions import FUNCTIONS
 from treadle.link.torch.programs.storage import SIGN_BIT
 from treadle.link.torch.scalars import SCALARS, ByDtypes, Kernel, TensorFunction
@@ -19,8 +20,8 @@ SCALARS.register("true_div", {"fc": torch.true_divide})
 SCALARS.register("abs", {"ifc": torch.abs, "bu": torch.clone})
 SCALARS.register("maximum", {"if": torch.maximum, "b": torch.logical_or})
 SCALARS.register("minimum", {"if": torch.minimum, "b": torch.logical_and})
-# The sign of NaN is NaN, for which torch.sign gives 0.
-SCALARS.register("sign", {"i": torch.sign, "f": lambda x: torch.where(torch.isnan(x), x, torch.sign(x))})
+SCALARS.register("sqr", {"f": torch.square})
+SCALARS.register("sign", {"i": torch.sign})
 SCALARS.register("sign", {"u": lambda x: (x != 0).to(torch.int64)})
 
 
@@ -31,8 +32,32 @@ def unsigned_less(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 
 SCALARS.register("maximum", {"u": lambda a, b: torch.where(unsigned_less(a, b), b, a)})
 SCALARS.register("minimum", {"u": lambda a, b: torch.where(unsigned_less(b, a), b, a)})
-SCALARS.register("floor_div", {"f": lambda a, b: FUNCTIONS.float_divmod(a, b)[0]})
-SCALARS.register("mod", {"f": lambda a, b: FUNCTIONS.float_divmod(a, b)[1]})
+SCALARS.register("fmod", {"f": FUNCTIONS.fmod})
+
+
+@SCALARS.function("sign", kinds="f")
+def float_sign(x: torch.Tensor) -> torch.Tensor:
+    """The sign; that of NaN is NaN, for which torch.sign gives 0."""
+    sign = torch.sign(x)
+    return sign if all_finite(x) else torch.where(torch.isnan(x), x, sign)
+
+
+@SCALARS.function("floor_div", kinds="f")
+def float_quotient(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """The quotient rounded down, as Python has it; compiled code of PyTorch's own function rounds it twice."""
+    if can_look(a):
+        return torch.div(a, b, rounding_mode="floor")
+    return FUNCTIONS.float_divmod(a, b)[0]
+
+
+@SCALARS.function("mod", kinds="f")
+def float_remainder(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """The remainder with the sign of the divisor, at 0 too; NaN of PyTorch's own function is looked at again."""
+    if can_look(a):
+        near = torch.remainder(a, b).copysign_(b)
+        if all_finite(near):
+            return near
+    return FUNCTIONS.float_divmod(a, b)[1]
 
 
 def _unsigned_quotient(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
@@ -54,10 +79,13 @@ def _unsigned_remainder(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 
 
 def _register_division(name: str, of_signed: TensorFunction, of_unsigned: TensorFunction, negate: bool) -> None:
-    division = FUNCTIONS.integer_division
+    def division(divide: TensorFunction, signed: bool) -> TensorFunction:
+        careful = FUNCTIONS.integer_division(divide, signed, negate)
+        return lambda a, b: divide(a, b) if all_positive(b) else careful(a, b)
+
     # Short integers without a sign stand in wider ones with it.
-    SCALARS.register(name, {"i": ByDtypes(lambda loops: division(of_signed, not loops[-1].startswith("u"), negate))})
-    SCALARS.register(name, {"u": division(of_unsigned, signed=False, negate=negate)})
+    SCALARS.register(name, {"i": ByDtypes(lambda loops: division(of_signed, not loops[-1].startswith("u")))})
+    SCALARS.register(name, {"u": division(of_unsigned, signed=False)})
 
 
 _register_division("floor_div", lambda a, b: torch.div(a, b, rounding_mode="floor"), _unsigned_quotient, True)
