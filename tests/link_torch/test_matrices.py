@@ -101,3 +101,25 @@ def test_a_matrix_of_a_diagonal_may_have_any_shape(offset: int) -> None:
         np.testing.assert_array_equal(on_torch(rows), on_numpy(rows))
         each = torch.func.vmap(on_torch.torch_function)(torch.from_numpy(np.stack([rows, 2 * rows])))
         np.testing.assert_array_equal(each[1], 2 * on_numpy(rows))
+
+
+def test_logarithms_of_determinants_of_singular_and_extreme_matrices() -> None:
+    m = tt.dmatrix("m")
+    on_torch, on_numpy = (function([m], list(tt.linalg.slogdet(m)), mode=mode) for mode in ("PYTORCH", "VM"))
+    rng = np.random.default_rng(0)
+    for matrix in (rng.normal(size=(5, 5)), -np.eye(3), np.zeros((3, 3)), np.ones((2, 2)), 1e200 * np.eye(4)):
+        for got, want in zip(on_torch(matrix), on_numpy(matrix), strict=True):
+            np.testing.assert_allclose(got, want)
+
+
+@pytest.mark.parametrize("name", ["cholesky", "upper cholesky", "inverse", "determinant", "system"])
+def test_results_of_the_library_s_own_functions_are_handed_on_without_a_look_at_their_memory(name: str) -> None:
+    inputs = [a, b] if "system" in name else [a]
+    f: Any = function(inputs, OPS[name](), mode=ON_DEVICE)
+    assert f.program._fresh
+    values = [torch.from_numpy(x) for x in (positive(5), np.ones((4, 5, 2)))][: len(inputs)]
+    first, second = f(*values), f(*values)
+    assert first.untyped_storage().nbytes() == first.nbytes
+    first.fill_(0)
+    assert bool((second != 0).any())
+    assert all(x.untyped_storage().data_ptr() != first.untyped_storage().data_ptr() for x in (*values, second))

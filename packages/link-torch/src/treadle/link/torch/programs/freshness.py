@@ -70,9 +70,9 @@ def makes_new_memory(node: Apply, lowered: Lowered, place: torch.device) -> bool
     op = node.op
     if isinstance(op, Reduction):
         return bool(op.axes)
-    if not isinstance(op, Elemwise) or len(node.outputs) != 1:
-        return isinstance(op, _NEW)
     run = lowered.run if isinstance(lowered, Checked) else lowered
+    if not isinstance(op, Elemwise) or len(node.outputs) != 1:
+        return isinstance(op, _NEW) or getattr(run, "makes_new_memory", False)
     operands = [
         torch.ones((2,) * v.type.ndim, dtype=STORAGE_DTYPES[v.type.dtype], device=place) for v in tensors(node.inputs)
     ]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import torch
 
-from treadle.link.torch import TORCH, Lowered
+from treadle.link.torch import TORCH, Lowered, all_finite
 from treadle.tensor import TensorNode
 from treadle.tensor.linalg.decompositions.cholesky import Cholesky, CholeskyPullback, CholeskySolve
-from treadle.tensor.linalg.lower.torch.matrices import all_finite, not_finite, settled
+from treadle.tensor.linalg.lower.torch.matrices import Found, or_not_finite, settled
 
 
 @TORCH.register(Cholesky)
@@ -31,8 +31,9 @@ def cholesky_solve(op: CholeskySolve, node: TensorNode) -> Lowered:
     def solve(factor: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
         return torch.cholesky_solve(b, factor, upper=not op.lower)
 
-    def run(factor: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        return not_finite(torch.tril(factor) if op.lower else torch.triu(factor), b), solve(factor, b)
+    def run(factor: torch.Tensor, b: torch.Tensor) -> Found:
+        read = factor if all_finite(factor) else torch.tril(factor) if op.lower else torch.triu(factor)
+        return or_not_finite(False, read, b), solve(factor, b)
 
     return settled(op.on_error, run) if op.check_finite else solve
 

@@ -7,14 +7,14 @@ import torch
 from treadle.link.torch import TORCH, Lowered
 from treadle.tensor import TensorNode
 from treadle.tensor.linalg.linear_systems import Solve
-from treadle.tensor.linalg.lower.torch.matrices import not_finite, settled
+from treadle.tensor.linalg.lower.torch.matrices import Found, or_not_finite, settled
 
 
 @TORCH.register(Solve)
 def solve(op: Solve, node: TensorNode) -> Lowered:
     """Lower to LU or Cholesky factors, and a solve with them."""
 
-    def run(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def run(a: torch.Tensor, b: torch.Tensor) -> Found:
         half = a if op.assume_a == "gen" else torch.tril(a) if op.lower else torch.triu(a)
         if op.assume_a == "pos":
             factor, info = torch.linalg.cholesky_ex(half if op.lower else half.mH)
@@ -24,7 +24,7 @@ def solve(op: Solve, node: TensorNode) -> Lowered:
         else:
             factor, pivots, info = torch.linalg.lu_factor_ex(_whole(op, half))
             x = torch.linalg.lu_solve(factor, pivots, b)
-        return info | not_finite(half, b) if op.check_finite else info, x
+        return or_not_finite(info, half, b) if op.check_finite else info, x
 
     return settled(op.on_error, run)
 

@@ -7,7 +7,7 @@ import torch
 from treadle.link.torch import TORCH, Checked, Flag, Lowered, Results
 from treadle.tensor import TensorNode
 from treadle.tensor.linalg.decompositions.lu import LUFactor, LUSolve, PivotToPermutations
-from treadle.tensor.linalg.lower.torch.matrices import not_finite, settled
+from treadle.tensor.linalg.lower.torch.matrices import Failed, Found, or_not_finite, settled
 
 
 @TORCH.register(LUFactor)
@@ -18,8 +18,8 @@ def lu_factor(op: LUFactor, node: TensorNode) -> Lowered:
         factor, pivots, _ = torch.linalg.lu_factor_ex(a)
         return factor, pivots - 1
 
-    def run(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        return not_finite(a), *factored(a)
+    def run(a: torch.Tensor) -> Found:
+        return or_not_finite(False, a), *factored(a)
 
     return settled(op.on_error, run) if op.check_finite else factored
 
@@ -28,10 +28,10 @@ def lu_factor(op: LUFactor, node: TensorNode) -> Lowered:
 def lu_solve(op: LUSolve, node: TensorNode) -> Lowered:
     """Lower to torch.linalg.lu_solve."""
 
-    def run(factor: torch.Tensor, pivots: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        failed = (torch.diagonal(factor, dim1=-2, dim2=-1) == 0).any(-1) | _misplaced(pivots)
+    def run(factor: torch.Tensor, pivots: torch.Tensor, b: torch.Tensor) -> Found:
+        failed: Failed = (torch.diagonal(factor, dim1=-2, dim2=-1) == 0).any(-1) | _misplaced(pivots)
         if op.check_finite:
-            failed = failed | not_finite(factor, b)
+            failed = or_not_finite(failed, factor, b)
         batch = torch.broadcast_shapes(factor.shape[:-2], pivots.shape[:-1])
         left = factor.expand(*batch, *factor.shape[-2:])
         rows = _counted(pivots).expand(*batch, pivots.shape[-1])

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
+from typing import Literal, TypeAlias, TypeVar
 
 import torch
 
-from treadle.link.torch import Checked, Flag, Lowered, Results
+from treadle.link.torch import Checked, Flag, Lowered, Results, all_finite, can_look
 
-# Whether each matrix of a stack has no result, and the results.
-Found = tuple[torch.Tensor, *tuple[torch.Tensor, ...]]
+F = TypeVar("F", bound=Callable[..., object])
+# Whether each matrix of a stack has no result, as a bool or as another number than 0; False if all have.
+Failed: TypeAlias = torch.Tensor | Literal[False]
+# That, and the results.
+Found = tuple[Failed, *tuple[torch.Tensor, ...]]
 
 
 def settled(on_error: str, run: Callable[..., Found]) -> Lowered:
     """Return a function with NaN in results of matrices that failed (0 in integers), or one that flags them.
 
-    `on_error` is the op's. `run` returns for each matrix of the stack whether it has no result, as a bool or as another
-    number than 0, then the results.
+    `on_error` is the op's.
     """
 
     def filled(*stacks: torch.Tensor) -> Results:
         failed, *results = run(*stacks)
-        # Through NumPy, which takes half the time.
-        if can_look(failed) and not failed.numpy().any():
+        # Through NumPy, which takes half the time, and as a number, which takes a tenth.
+        if failed is False or (can_look(failed) and not (failed.numpy().any() if failed.ndim else failed.item())):
             return results[0] if len(results) == 1 else tuple(results)
         failed = failed != 0
         with_nan = tuple(
@@ -38,39 +41,31 @@ def settled(on_error: str, run: Callable[..., Found]) -> Lowered:
 
     def flagged(*stacks: torch.Tensor) -> tuple[Flag, Results]:
         failed, *results = run(*stacks)
-        return failed.any(), results[0] if len(results) == 1 else tuple(results)
+        return None if failed is False else failed.any(), results[0] if len(results) == 1 else tuple(results)
 
-    return Checked(flagged) if on_error == "raise" else filled
-
-
-def can_look(x: torch.Tensor) -> bool:
-    """Whether a rule may ask for values: not where it is traced, or would wait for another device."""
-    return type(x) is torch.Tensor and x.is_cpu and not torch.compiler.is_compiling()
+    return Checked(in_new_memory(flagged)) if on_error == "raise" else in_new_memory(filled)
 
 
-def all_finite(x: torch.Tensor) -> bool:
-    """Whether a tensor is known to have finite elements only; not where its values may not be asked for.
+def in_new_memory(run: F) -> F:
+    """Mark a function whose results, which the library's own functions make, have each a block of memory of its own."""
+    run.makes_new_memory = True  # type: ignore[attr-defined]  # functions may have it
+    return run
 
-    A sum is not finite where an element is not, and takes a twentieth of the time of a look at each. Large elements may
-    overflow in it: then the answer is False.
-    """
-    if not can_look(x):
-        return False
-    total = x.sum().item()
-    return bool(total - total == 0)
+
+def or_not_finite(failed: Failed, *stacks: torch.Tensor) -> Failed:
+    """Return whether each matrix failed, or those of some stacks, broadcast together, are not finite."""
+    return failed if all(map(all_finite, stacks)) else not_finite(*stacks) | failed
 
 
 def not_finite(*stacks: torch.Tensor) -> torch.Tensor:
-    """Return for each matrix of stacks, broadcast together, whether it has NaN or infinities; one for all if none."""
-    if all(map(all_finite, stacks)):
-        return torch.zeros((), dtype=torch.bool)
+    """Return for each matrix of stacks, broadcast together, whether it has NaN or infinities."""
     # Zero times an element is NaN for these alone.
     return reduce(torch.logical_or, (torch.isnan((x * 0).sum((-2, -1))) for x in stacks))
 
 
-def finite(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def finite(a: torch.Tensor) -> tuple[torch.Tensor, Failed]:
     """Return matrices with zeros for those that hold NaN or infinities, and which ones these are."""
+    if all_finite(a):
+        return a, False
     failed = not_finite(a)
-    if failed.ndim < a.ndim - 2:
-        return a, failed
     return torch.where(failed[..., None, None], torch.zeros((), dtype=a.dtype, device=a.device), a), failed

@@ -8,7 +8,7 @@ from treadle.graph import Unsupported
 from treadle.link.torch import TORCH, Lowered
 from treadle.tensor import TensorNode
 from treadle.tensor.linalg.decompositions.qr import QR, HouseholderProduct
-from treadle.tensor.linalg.lower.torch.matrices import finite, settled
+from treadle.tensor.linalg.lower.torch.matrices import Found, finite, settled
 
 
 @TORCH.register(QR)
@@ -18,7 +18,7 @@ def qr(op: QR, node: TensorNode) -> Lowered:
         msg = "PyTorch has no QR factors with exchanged columns"
         raise Unsupported(msg, "take qr without pivoting, or svd")
 
-    def run(a: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    def run(a: torch.Tensor) -> Found:
         a, failed = finite(a)
         if op.mode == "raw":
             vectors, tau = torch.geqrf(a)
