@@ -61,3 +61,14 @@ def test_vectors_without_elements_and_lengths_that_differ() -> None:
     check([A, v], [A @ v, v @ v], [np.zeros((3, 0)), np.zeros(0)])
     with pytest.raises(ValueError, match="not aligned"):
         link([A, v], [A @ v])(np.zeros((3, 2)), np.zeros(3))
+
+
+def test_elementwise_functions_take_no_calls_for_first_dimensions() -> None:
+    number = tt.dscalar("number")
+    values = [MATRIX, VECTOR, np.array(0.5)]
+    shifted = (A * number + v) / tt.exp(number)
+    assert calls([A, v, number], shifted) == 4
+    check([A, v, number], [shifted, tt.maximum(number, v), number * A[:1]], values)
+    # One operand keeps the rank of the result.
+    raised = number.dimshuffle("x", "x") * tt.exp(number).dimshuffle("x", "x")
+    check([A, v, number], [raised, v[None, :] + number.dimshuffle("x", "x"), v[:, None] + v[None, :]], values)

@@ -11,6 +11,7 @@ from treadle.config import dataclass
 from treadle.graph import Apply, Compute, Constant, FunctionGraph, Value, Variable
 from treadle.link.torch.numbers import Host, length_of, on_numbers
 from treadle.link.torch.programs.freshness import fresh_outputs
+from treadle.link.torch.programs.merging import operands
 from treadle.link.torch.programs.planning import ExecutionPlan
 from treadle.link.torch.programs.storage import STORAGE_DTYPES
 from treadle.link.torch.table import Checked, Flag, Lowered
@@ -101,7 +102,7 @@ class _Writer:
         alive = {*fgraph.inputs, *fgraph.outputs, *plan.prelude}
         for node in reversed(plan.nodes):
             together = plan.merged.get(node)
-            inputs = node.inputs if together is None else (*together.tensors, *together.numbers)
+            inputs = operands(node) if together is None else (*together.tensors, *together.numbers)
             dead = [v for v in dict.fromkeys(inputs) if v not in alive and not isinstance(v, Constant)]
             alive.update(dead)
             self.last_use[node] = [v for v in dead if v not in plan.hosts]
@@ -140,7 +141,7 @@ class _Writer:
         together = self.plan.merged.get(node)
         if together is None:
             static = set(static_positions(node))
-            args = [self.number(v) if i in static else self.tensor(v) for i, v in enumerate(node.inputs)]
+            args = [self.number(v) if i in static else self.tensor(v) for i, v in enumerate(operands(node))]
         else:
             lowered = together.function
             args = [*map(self.tensor, together.tensors), *map(self.number, together.numbers)]

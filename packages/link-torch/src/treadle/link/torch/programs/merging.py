@@ -6,7 +6,7 @@ made of a length. PyTorch takes vectors, and Python's numbers, as they are: that
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 
@@ -19,6 +19,24 @@ from treadle.tensor import CASTS, DimShuffle, Elemwise, MatMul, TensorVariable, 
 _NEW_FIRST, _NEW_LAST = ("x", 0), (0, "x")
 # What of a product of matrices is left, by whether the first and the second factor is a vector made a matrix.
 _LEFT = {(True, False): (1,), (False, True): (0,), (True, True): ()}
+
+
+def operands(node: Apply) -> Sequence[Variable]:
+    """Return a node's inputs; those of elementwise functions without first dimensions that PyTorch adds by itself."""
+    if not isinstance(node.op, Elemwise) or len(node.inputs) < 2:
+        return node.inputs
+    given = tensors(node.inputs)
+    bare = [_without_first(v) for v in given]
+    return bare if any(v.type.ndim == given[0].type.ndim for v in bare) else [given[0], *bare[1:]]
+
+
+def _without_first(x: TensorVariable) -> TensorVariable:
+    node = x.owner
+    if node is None or not isinstance(node.op, DimShuffle):
+        return x
+    order, ndim = node.op.order, node.op.ndim
+    (inner,) = tensors(node.inputs)
+    return inner if order[len(order) - ndim :] == (*range(ndim),) else x
 
 
 @dataclass(frozen=True, slots=True)
