@@ -148,6 +148,13 @@ def test_softmax_and_its_like_agree_with_the_vm(dtype: str, axes: tuple[int, ...
     check([x], [op(axes)(x) for op in (tt.Softmax, tt.LogSoftmax, tt.LogSumExp)], [value])
 
 
+def test_log_softmax_of_numbers_whose_squares_overflow() -> None:
+    x = tt.dmatrix("x")
+    f = function([x], tt.log_softmax(x, axis=1), mode="PYTORCH")
+    np.testing.assert_array_equal(f(np.array([[-1e200, 0.0], [-np.inf, 1.0]])), [[-1e200, 0.0], [-np.inf, 0.0]])
+    assert np.isnan(f(np.array([[np.nan, 0.0]]))).all()
+
+
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("axes", [(0,), (1,), (0, 1)])
 @pytest.mark.parametrize("place", [0, 2])
