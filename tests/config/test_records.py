@@ -225,4 +225,4 @@ def test_names_of_fields_are_the_methods_own() -> None:
     assert len({Odd(1, 2), Odd(1, 2, 4), Odd(1, 2, 3)}) == 2
     assert repr(Odd(1, 2)).endswith("Odd(hash=1, other=2, f0=4)")
     with pytest.raises(TypeError, match=r"__init__\(\) missing 1 required positional argument: 'other'"):
-        Odd(1)
+        Odd(1)  # type: ignore[call-arg]  # one too few

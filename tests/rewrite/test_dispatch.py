@@ -86,7 +86,7 @@ def test_rule_is_asked_once_the_inputs_have_become_constants() -> None:
         """inc(x) -> 3."""
         return number_three
 
-    number_three = add(1, 3).owner.inputs[1]
+    number_three: Variable = add(1, 3).owner.inputs[1]
     a = number("a")
     run(graph([a], mul(a, add(2, inc(a)))), rules)
     assert asked == ["add(2, 3)"]

@@ -234,7 +234,8 @@ def test_arrays_that_are_read_quickly_are_those_that_lose_nothing(dtype: str) ->
             foreign = array.astype(array.dtype.newbyteorder())
             for value in (array, *([array[()]] if not ndim else [])):
                 if value.dtype != dtype and np.can_cast(value.dtype, dtype, "safe"):
-                    made, expected = read(value), kind.filter(value)
+                    made: Any = read(value)
+                    expected = kind.filter(value)
                     assert (made.dtype, made.shape, made.tobytes()) == (expected.dtype, (1,) * ndim, expected.tobytes())
                 elif value.dtype != dtype:
                     assert read(value) is value
