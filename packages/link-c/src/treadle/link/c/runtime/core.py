@@ -137,6 +137,22 @@ static void tr_release(tr_var *v) {
     "tr_free": """\
 static inline void tr_free(tr_var *v) { if (v->own) tr_release(v); }
 """,
+    # A description of the same memory.
+    "tr_show": """\
+static void tr_show(tr_var *o, const tr_var *x, int nd) {
+  for (int d = 0; d < nd; d++) { o->n[d] = x->n[d]; o->s[d] = x->s[d]; }
+  o->p = x->p;
+}
+""",
+    # The same, which takes over the block; what the target had is free already.
+    "tr_hand_on": """\
+static inline void tr_hand_on(tr_var *o, tr_var *x, int nd) {
+  tr_show(o, x, nd);
+  o->own = x->own;
+  o->room = x->room;
+  x->own = 0;
+}
+""",
     # Whether a result of these lengths could be in the memory of an operand, and is not to be in the caller's.
     "tr_fits": """\
 static int tr_fits(const tr_var *o, const tr_var *x, int nd, int64_t size) {
@@ -145,23 +161,16 @@ static int tr_fits(const tr_var *o, const tr_var *x, int nd, int64_t size) {
     if (x->n[d] != o->n[d] || (x->n[d] != 1 && x->s[d] != step)) return 0;
     step *= x->n[d];
   }
-  if (o->dst) {
-    int fits = 1;
-    for (int d = 0; d < nd; d++) fits = fits && o->dn[d] == o->n[d];
-    if (fits) return 0;
-  }
-  return 1;
+  if (!o->dst) return 1;
+  for (int d = 0; d < nd; d++) if (o->dn[d] != o->n[d]) return 1;
+  return 0;
 }
 """,
     # A result of these lengths takes the block of an operand that nothing needs after, if it fills one.
     "tr_overwrite": """\
 static int tr_overwrite(tr_var *o, tr_var *x, int nd, int64_t size) {
   if (!x->own || x->p != (char *)x->own || !tr_fits(o, x, nd, size)) return 0;
-  for (int d = 0; d < nd; d++) o->s[d] = x->s[d];
-  o->p = x->p;
-  o->own = x->own;
-  o->room = x->room;
-  x->own = 0;
+  tr_hand_on(o, x, nd);
   x->arena->overwritten++;
   return 1;
 }
@@ -172,8 +181,7 @@ static int tr_overwrite(tr_var *o, tr_var *x, int nd, int64_t size) {
 static int tr_overlay(tr_var *o, tr_var *x, int nd, int64_t size, int fixed) {
   if (tr_overwrite(o, x, nd, size)) return 1;
   if (fixed || !tr_fits(o, x, nd, size)) return 0;
-  for (int d = 0; d < nd; d++) o->s[d] = x->s[d];
-  o->p = x->p;
+  tr_show(o, x, nd);
   x->arena->overwritten++;
   return 1;
 }
@@ -463,11 +471,7 @@ CORE["tr_adopt"] = """\
 static int tr_adopt(tr_var *o, tr_var *x, int nd, int64_t size, tr_kernel k) {
   const int small = o->dst && tr_count(x, nd) * size < 32768;
   if (small || !x->own || x->p != x->own || !tr_is_contiguous(x, nd, size)) return tr_copy(o, x, nd, size, k);
-  for (int d = 0; d < nd; d++) { o->n[d] = x->n[d]; o->s[d] = x->s[d]; }
-  o->p = x->p;
-  o->own = x->own;
-  o->room = x->room;
-  x->own = 0;
+  tr_hand_on(o, x, nd);
   return 0;
 }
 """
@@ -492,13 +496,8 @@ static int tr_inherit(tr_var *o, tr_var *x, int nd, int64_t size, tr_kernel k) {
 CORE["tr_choose"] = """\
 static int tr_choose(tr_var *o, tr_var *x, int nd, int64_t size, int ends, tr_kernel k) {
   if (o->dst) return ends ? tr_adopt(o, x, nd, size, k) : tr_copy(o, x, nd, size, k);
-  for (int d = 0; d < nd; d++) { o->n[d] = x->n[d]; o->s[d] = x->s[d]; }
-  o->p = x->p;
-  if (ends) {
-    o->own = x->own;
-    o->room = x->room;
-    x->own = 0;
-  }
+  if (ends) tr_hand_on(o, x, nd);
+  else tr_show(o, x, nd);
   return 0;
 }
 """

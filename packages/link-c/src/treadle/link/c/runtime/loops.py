@@ -3,13 +3,6 @@
 from __future__ import annotations
 
 LOOPS = {
-    # A description of the same memory.
-    "tr_show": """\
-static void tr_show(tr_var *o, const tr_var *x, int nd) {
-  for (int d = 0; d < nd; d++) { o->n[d] = x->n[d]; o->s[d] = x->s[d]; }
-  o->p = x->p;
-}
-""",
     # The first row of a sequence of rank nd.
     "tr_first_row": """\
 static void tr_first_row(tr_var *o, const tr_var *x, int nd) {
@@ -25,17 +18,8 @@ static void tr_start(tr_var *o, tr_var *x, int nd, int64_t size, int free) {
     o->p = (char *)&o->cell;
     return;
   }
-  tr_show(o, x, nd);
-  if (free && x->p == (char *)x->own) { o->own = x->own; o->room = x->room; x->own = 0; }
-}
-""",
-    # Hands an array on, with its block; what the target had is free already.
-    "tr_hand_on": """\
-static inline void tr_hand_on(tr_var *o, tr_var *x, int nd) {
-  tr_show(o, x, nd);
-  o->own = x->own;
-  o->room = x->room;
-  x->own = 0;
+  if (free && x->p == (char *)x->own) tr_hand_on(o, x, nd);
+  else tr_show(o, x, nd);
 }
 """,
     # Keeps what may show a block of the step that ends: it takes over the block, or copies what another carry has.

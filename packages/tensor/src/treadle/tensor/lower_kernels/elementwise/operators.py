@@ -21,7 +21,7 @@ for _name, _kinds, _text in (
     ("mul", "fiu", "{0} * {1}"),
     ("mul", "b", "{0} & {1}"),
     ("true_div", "f", "{0} / {1}"),
-    ("neg", "fiu", "-{0}"),
+    ("neg", "fiuc", "-{0}"),
     ("identity", "fiubc", "{0}"),
     ("second", "fiubc", "{1}"),
     ("real", "fiub", "{0}"),

@@ -39,7 +39,6 @@ for _name in KERNEL_BLOCKS:
 # Complex numbers: C's functions, where NumPy calls them too.
 for _name, _text in {
     "mul": "tr_mul_{t}({0}, {1})",
-    "neg": "tr_neg_{t}({0})",
     "abs": "tr_size_{t}({0})",
     "real": "__builtin_creal{s}({0})",
     "imag": "__builtin_cimag{s}({0})",

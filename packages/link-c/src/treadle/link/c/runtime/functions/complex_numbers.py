@@ -31,9 +31,6 @@ static inline $Type tr_scaled_$short($Type a, $Real scale) {
   return __builtin_complex(($Real)(__real__ a * scale), ($Real)(__imag__ a * scale));
 }
 """,
-    "neg": """\
-static inline $Type tr_neg_$short($Type a) { return __builtin_complex(-__real__ a, -__imag__ a); }
-""",
 }
 
 

@@ -34,20 +34,12 @@ static void tr_add_loop(tr_loops *t, int c, int64_t n, const int64_t *s) {
   t->count[c]++;
 }
 """,
-    "tr_reduce_none": """\
-/* The results over no elements. */
-static int tr_reduce_none(tr_loops *t, int nin, const tr_reducer *const *red) {
-  for (int o = nin; o < t->ops; o++) {
-    const tr_reducer *r = red[o - nin];
-    if (!r) continue;
-    if (r->empty) return TR_EMPTY;
-    for (int64_t j = 0; j < t->total[0]; j++) {
-      int64_t acc[2];
-      r->start(1, (char *)acc);
-      r->finish(1, (char *)acc, t->out[o] + j * r->out_size);
-    }
-  }
-  return 0;
+    "tr_fused_none": """\
+static int tr_fused_none(tr_loops *t, int nin, const tr_reducer *const *red) {
+  int status = 0;
+  for (int o = nin; o < t->ops && !status; o++)
+    if (red[o - nin]) status = tr_reduce_none(red[o - nin], t->total[0], t->out[o]);
+  return status;
 }
 """,
     # How a tile is cut: j walks over kept elements, i over reduced ones, jt and it at a time; the loops beyond these
@@ -116,7 +108,7 @@ static int tr_fused(tr_var *v, const int *ix, int nin, int nout, int nd, uint64_
     tr_add_loop(&t, c, n[d], s);
   }
   if (t.total[0] == 0) return 0;
-  if (t.total[1] == 0) return tr_reduce_none(&t, nin, red);
+  if (t.total[1] == 0) return tr_fused_none(&t, nin, red);
   for (int c = 0; c < 2; c++) {
     if (t.count[c]) continue;
     t.n[c][0] = t.count[c] = 1;

@@ -80,6 +80,18 @@ static int tr_next(int first, int nd, const int64_t *n, const int64_t *s, int64_
   return 0;
 }
 """,
+    "tr_reduce_none": """\
+/* The results over no elements. */
+static int tr_reduce_none(const tr_reducer *r, int64_t kept, char *out) {
+  int64_t acc[2];
+  if (r->empty) return TR_EMPTY;
+  for (int64_t j = 0; j < kept; j++) {
+    r->start(1, (char *)acc);
+    r->finish(1, (char *)acc, out + j * r->out_size);
+  }
+  return 0;
+}
+""",
     "tr_reduce": """\
 static int tr_reduce(const tr_var *x, int nd, uint64_t mask, tr_var *o, const tr_reducer *r) {
   tr_dims t;
@@ -88,15 +100,7 @@ static int tr_reduce(const tr_var *x, int nd, uint64_t mask, tr_var *o, const tr
   const char *p;
   tr_split(x, nd, mask, 0, &t);
   if (t.kept == 0) return 0;
-  if (t.reduced == 0) {
-    int64_t acc[2];
-    if (r->empty) return TR_EMPTY;
-    for (int64_t j = 0; j < t.kept; j++) {
-      r->start(1, (char *)acc);
-      r->finish(1, (char *)acc, out + j * r->out_size);
-    }
-    return 0;
-  }
+  if (t.reduced == 0) return tr_reduce_none(r, t.kept, out);
   p = t.p;
   if (t.kept == 1 || llabs(t.rs[0]) <= llabs(t.ks[0])) {
     do {
@@ -174,30 +178,20 @@ static $Acc ${name}_run(const $Elem *x, int64_t n) {
 }
 """
 
-_SCALARS = """\
-static $Acc ${name}_run(const $Elem *x, int64_t n) {
-  $Acc t[8] = {$start, $start, $start, $start, $start, $start, $start, $start};
-  int64_t i = 0;
-  for (; i + 8 <= n; i += 8) for (int k = 0; k < 8; k++) { const $Acc y = LOAD(x[i + k]); t[k] = JOIN(t[k], y); }
-  for (; i < n; i++) { const $Acc y = LOAD(x[i]); t[0] = JOIN(t[0], y); }
-  for (int k = 4; k; k /= 2) for (int j = 0; j < k; j++) t[j] = JOIN(t[j], t[j + k]);
-  return t[0];
-}
-"""
-
 # Pairwise, like that of vectors.
-_COMPLEX = """\
+_PARTS = """\
 static $Acc ${name}_run(const $Elem *x, int64_t n) {
-  $Acc t[4] = {$start, $start, $start, $start};
+  $Acc t[$parts] = {$starts};
   int64_t i = 0;
   if (n > 512) {
     const int64_t h = n / 2 & ~(int64_t)63;
     const $Acc a = ${name}_run(x, h), b = ${name}_run(x + h, n - h);
     return JOIN(a, b);
   }
-  for (; i + 4 <= n; i += 4) for (int k = 0; k < 4; k++) { const $Acc y = LOAD(x[i + k]); t[k] = JOIN(t[k], y); }
+  for (; i + $parts <= n; i += $parts)
+    for (int k = 0; k < $parts; k++) { const $Acc y = LOAD(x[i + k]); t[k] = JOIN(t[k], y); }
   for (; i < n; i++) { const $Acc y = LOAD(x[i]); t[0] = JOIN(t[0], y); }
-  for (int k = 2; k; k /= 2) for (int j = 0; j < k; j++) t[j] = JOIN(t[j], t[j + k]);
+  for (int k = $parts / 2; k; k /= 2) for (int j = 0; j < k; j++) t[j] = JOIN(t[j], t[j + k]);
   return t[0];
 }
 """
@@ -397,9 +391,10 @@ def reducer(kind: str, source: CType, acc: CType, out: CType, *, merged: bool = 
         store = "(y != 0)"
     real = "float" if acc.suffix else "double"
     types = {"Acc": acc.computed, "Elem": source.computed, "Out": out.stored, "name": name, "Real": real}
-    run = _VECTORS if vector else _COMPLEX if number else _SCALARS
+    run = _VECTORS if vector else _PARTS
     if number and how == "sum" and source.short == acc.short:
         run = _COMPLEX_SUM
+    parts_count = 4 if number else 8
     parts = [run, _ENDS, _HALF_LOOPS if half else _LOOPS, _SETTLE if compensated else "", _MERGED if merged else ""]
     body = Template("".join(parts)).substitute(
         types,
@@ -407,6 +402,8 @@ def reducer(kind: str, source: CType, acc: CType, out: CType, *, merged: bool = 
         join_vectors=Template(_JOIN_VECTORS[how]).substitute(types) if vector else "",
         rest=f"a[1] += ((const {acc.computed} *)other)[1];" if compensated else "",
         start=_start(how, acc),
+        parts=parts_count,
+        starts=", ".join([_start(how, acc)] * parts_count),
         store=store,
         lanes=64 // _width(acc),
     )

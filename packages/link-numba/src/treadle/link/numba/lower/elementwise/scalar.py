@@ -29,7 +29,6 @@ for _name, _texts in {
 # Complex numbers: libm's functions, as in NumPy.
 for _name, _text in {
     "mul": "{0} * {1}",
-    "neg": "-{0}",
     "abs": "size_{t}({0})",
     "real": "re_{t}({0})",
     "imag": "im_{t}({0})",
