@@ -74,8 +74,8 @@ static void tr_combine(const tr_reducer *r, const tr_plan *l, int c, int64_t kep
     "tr_fused": """\
 static int tr_fused(tr_var *v, const int *ix, int nin, int nout, int nd, uint64_t mask, const unsigned char *size,
                     const uint64_t *free, tr_kernel k, const tr_reducer *const *red) {
-  double buffer[4096];
-  int64_t n[TR_ND], acc[4096], tile;
+  double buffer[4096] __attribute__((aligned(64)));
+  int64_t n[TR_ND], acc[4096] __attribute__((aligned(64))), tile;
   tr_loops t;
   tr_plan l;
   int o, d, at, status, reduced = 0, words = 1;

@@ -102,7 +102,9 @@ static int tr_reduce(const tr_var *x, int nd, uint64_t mask, tr_var *o, const tr
   if (t.kept == 0) return 0;
   if (t.reduced == 0) return tr_reduce_none(r, t.kept, out);
   p = t.p;
-  if (t.kept == 1 || llabs(t.rs[0]) <= llabs(t.ks[0])) {
+  /* Where few elements make one, the kept ones are run through instead, which are more. */
+  const int few = t.nr == 1 && t.rn[0] <= 16 && t.kn[0] > t.rn[0];
+  if (t.kept == 1 || (!few && llabs(t.rs[0]) <= llabs(t.ks[0]))) {
     do {
       int64_t acc[2] = {0, 0};
       const char *q = p;
@@ -131,6 +133,14 @@ static int tr_reduce(const tr_var *x, int nd, uint64_t mask, tr_var *o, const tr
   return 0;
 }
 """,
+    "tr_turned": """\
+/* A vector with its numbers in another order. */
+#ifdef __clang__
+#define tr_turned(a, order, ...) __builtin_shufflevector(a, a, __VA_ARGS__)
+#else
+#define tr_turned(a, order, ...) __builtin_shuffle(a, (order){__VA_ARGS__})
+#endif
+""",
     "tr_keep": """\
 /* Lengths of a reduction's result: those that are not reduced. */
 static void tr_keep(const tr_var *x, int nd, uint64_t mask, tr_var *o) {
@@ -143,10 +153,13 @@ static void tr_keep(const tr_var *x, int nd, uint64_t mask, tr_var *o) {
 _VECTORS = """\
 typedef $Acc ${name}_v __attribute__((vector_size(64)));
 typedef $Elem ${name}_x __attribute__((vector_size($lanes * sizeof($Elem))));
+typedef int${bits}_t ${name}_m __attribute__((vector_size(64)));
+typedef $two ${name}_2 __attribute__((vector_size(2 * $lanes)));
+typedef $four ${name}_4 __attribute__((vector_size(4 * $lanes)));
 static inline ${name}_v ${name}_load(const $Elem *p) {
   ${name}_x x;
   memcpy(&x, p, sizeof x);
-  return __builtin_convertvector(x, ${name}_v);
+  return $widened;
 }
 static inline ${name}_v ${name}_join(${name}_v a, ${name}_v x) { $join_vectors }
 static $Acc ${name}_run(const $Elem *x, int64_t n) {
@@ -171,7 +184,9 @@ static $Acc ${name}_run(const $Elem *x, int64_t n) {
       a = ${name}_join(${name}_join(a, b), ${name}_join(c, d));
     }
     for (; i + $lanes <= n; i += $lanes) a = ${name}_join(a, ${name}_load(x + i));
-    for (int k = 0; k < $lanes; k++) t = JOIN(t, a[k]);
+    $halves
+    for (; i < n; i++) { const $Acc y = ($Acc)x[i]; t = JOIN(t, y); }
+    { const $Acc y = a[0]; return JOIN(y, t); }
   }
   for (; i < n; i++) { const $Acc y = ($Acc)x[i]; t = JOIN(t, y); }
   return t;
@@ -354,6 +369,25 @@ def _expand_macro(text: str, name: str, by: str) -> str:
     return "".join(expanded)
 
 
+def _widened(name: str, source: CType, acc: CType) -> str:
+    """Return the expression of a vector's numbers as those of the accumulator.
+
+    gcc converts them one by one where their size changes by more than a factor of two.
+    """
+    value = "x"
+    for size in (2, 4):
+        if source.kind in "biu" and source.size < size < _width(acc) + (acc.kind == "f"):
+            value = f"__builtin_convertvector({value}, {name}_{size})"
+    return f"__builtin_convertvector({value}, {name}_v)"
+
+
+def _halves(name: str, lanes: int) -> str:
+    """Return the statements that join the halves of a vector, the halves of these, and so on, into its first number."""
+    steps = [lanes >> k for k in range(1, lanes.bit_length())]
+    orders = [", ".join(str(k ^ step) for k in range(lanes)) for step in steps]
+    return "\n    ".join(f"a = {name}_join(a, tr_turned(a, {name}_m, {order}));" for order in orders)
+
+
 def _start(kind: str, acc: CType) -> str:
     if kind in {"sum", "any"}:
         return "0"
@@ -406,6 +440,11 @@ def reducer(kind: str, source: CType, acc: CType, out: CType, *, merged: bool = 
         starts=", ".join([_start(how, acc)] * parts_count),
         store=store,
         lanes=64 // _width(acc),
+        bits=8 * _width(acc),
+        two="int16_t" if source.kind == "i" else "uint16_t",
+        four="int32_t" if source.kind == "i" else "uint32_t",
+        widened=_widened(name, source, acc),
+        halves=_halves(name, 64 // _width(acc)) if vector else "",
     )
     join = "tr_mul_$short({a}, {x})" if number and how == "prod" else _JOIN[how]
     body = _expand_macro(body, "JOIN", Template(join).substitute(types, short=acc.short))
