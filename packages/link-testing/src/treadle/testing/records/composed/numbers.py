@@ -41,6 +41,7 @@ SAMPLES: tuple[Sample, ...] = (
     _both("array_equiv", lambda xp, x: xp.array_equiv(x, x[:1]), MATRIX, variants=("plain",)),
     _both("unwrap", lambda xp, x: xp.unwrap(x * 7, axis=0), MATRIX, wrt=(0,), variants=("plain",)),
     _apart("factorial", tt.factorial, special.factorial, MATRIX, wrt=(0,)),
+    _apart("loggamma", tt.loggamma, special.loggamma, MATRIX, wrt=(0,)),
     _apart("multigammaln", lambda x: tt.multigammaln(x + 2, 3), lambda x: special.multigammaln(x + 2, 3), VECTOR,
            wrt=(0,), variants=("plain",)),
     _apart("chi2sf", tt.chi2sf, stats.chi2.sf, MATRIX, MATRIX, wrt=(0,)),
