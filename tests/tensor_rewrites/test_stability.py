@@ -9,6 +9,8 @@ import pytest
 
 import treadle.tensor as tt
 from tests.tensor_rewrites.graphs import rewrite, run
+from treadle.compile import function, get_mode
+from treadle.tensor import LogSoftmax, LogSumExp, Softmax
 
 MODES = ["fast_run", "fast_compile"]
 
@@ -101,3 +103,16 @@ def test_zero_times_a_float_is_not_simplified() -> None:
     np.testing.assert_array_equal(zero, [np.nan, np.nan, np.nan, 0.0])
     np.testing.assert_array_equal(difference, [np.nan, np.nan, np.nan, 0.0])
     np.testing.assert_array_equal(quotient, [np.nan, np.nan, np.nan, 1.0])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float64"])
+@pytest.mark.parametrize("op", [Softmax, LogSoftmax, LogSumExp])
+def test_normalizations_are_taken_apart_on_request_where_the_last_axis_is_kept(op: Any, dtype: str) -> None:
+    x = tt.tensor("x", dtype=dtype, shape=(None, None))
+    apart = function([x], [op((0,))(x), op((1,))(x)], mode=get_mode("VM").including("normalization_by_rows"))
+    kept = [node.op.axes for node in apart.maker.fgraph.apply_nodes if isinstance(node.op, op)]
+    assert kept == [(1,)]
+    whole = function([x], [op((0,))(x), op((1,))(x)], mode="VM")
+    for values in (np.array([[1.0, -np.inf, 800.0], [2.0, -np.inf, np.inf]], dtype), np.zeros((2, 0), dtype)):
+        for one, other in zip(apart(values), whole(values), strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-3 if dtype == "float16" else 1e-13)

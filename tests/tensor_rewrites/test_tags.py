@@ -134,7 +134,7 @@ def test_rewriting_a_graph_without_options_keeps_assertions() -> None:
     ids=str,
 )
 def test_rules_for_asking_are_found_by_their_own_tags_only(query: RewriteDatabaseQuery) -> None:
-    names = {"removed_assertion", "sidestep_unused_rng_consumer", "search_as_loop"}
+    names = {"removed_assertion", "sidestep_unused_rng_consumer", "search_as_loop", "normalization_by_rows"}
     assert not names & {str(rule) for rule in default_database().select(query)}
     rules = {str(rule) for rule in default_database().select(query.including("unsafe"))}
     assert ("removed_assertion" in rules) == ("assertion" not in query.exclude)

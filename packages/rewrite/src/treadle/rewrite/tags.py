@@ -13,7 +13,7 @@ NOT_IEEE, STRICT_IEEE = "not_ieee", "strict_ieee"
 # The documented tags, by what they are about.
 _DOCUMENTED = {
     "modes": "fast_run fast_compile minimum_compile more_mem",
-    "backends": "cxx_only py_only c_blas search_as_loop",
+    "backends": "cxx_only py_only c_blas normalization_by_rows search_as_loop",
     "passes": "merge add_destroy_handler canonicalize_db BlasOpt blas_opt_inplace FusionOptimizer ShapeOpt infer_shape"
     " inplace_elemwise inplace_elemwise_opt inplace_elemwise_optimizer elemwise_fusion local_elemwise_fusion"
     " local_careduce_fusion fuse_indexed_into_elemwise add_mul_fusion compile_inner_graph inline_ofg",

@@ -39,7 +39,7 @@ def _jit_function(function: Any) -> Callable[..., tuple[Any, ...]]:
 BACKEND = Backend(
     name="numba",
     linker=_linker,
-    include=("fusion",),
+    include=("fusion", "normalization_by_rows"),
     exclude=("cxx_only", "BlasOpt"),
     capabilities=frozenset({"deepcopy", "fusion"}),
     version=_stamp,

@@ -30,7 +30,9 @@ from treadle.tensor.shapes.dimshuffle import NEW, DimShuffle
 from treadle.tensor.types.conversion import constant
 
 if TYPE_CHECKING:
-    from treadle.graph import FunctionGraph
+    from collections.abc import Sequence
+
+    from treadle.graph import FunctionGraph, Variable
     from treadle.tensor.elementwise.elemwise import Elemwise
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.variables.variable import TensorNode, TensorVariable
@@ -104,6 +106,16 @@ def argument_minus_logsumexp(node: NodeOf[Elemwise]) -> TensorVariable | None:
     if inner.inputs[0] is not x or getattr(inner.op, "axes", ()) != axes:
         return None
     return cast_like(node.outputs[0], LogSoftmax(axes)(x))
+
+
+@RULES.rule(Phase.UNCANONICALIZE, Softmax, LogSoftmax, LogSumExp, tags=("normalization_by_rows",), is_opt_in=True)
+def normalization_by_rows(node: NodeOf[Softmax | LogSoftmax | LogSumExp]) -> Sequence[Variable] | None:
+    """softmax(x, axes) -> exp(x - max(x)) over its sum, and so for its logarithm and logsumexp; the last axis is kept.
+
+    Then all steps run through rows, on vectors. Backends ask for it that write no loops for elements that lie apart.
+    """
+    x = node.inputs[0]
+    return None if x.type.ndim - 1 in node.op.axes else node.op.decompose(x)
 
 
 # Gradients of logarithms of softmax: what was divided by the softmax is multiplied by it again.
