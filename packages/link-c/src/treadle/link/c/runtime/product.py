@@ -243,6 +243,7 @@ static int tr_matmul_$short(tr_var *a, tr_var *b, tr_var *o, int nd) {
         const $Acc x = $load(*(const $Elem *)(pa + r * ar + k * ac));
         const char *q = pb + k * br;
         if (bc == sizeof($Elem))
+#pragma omp simd
           for (int64_t j = 0; j < L; j++) acc[j] $add ($Acc)(x $times $load(((const $Elem *)q)[j]));
         else
           for (int64_t j = 0; j < L; j++) acc[j] $add ($Acc)(x $times $load(*(const $Elem *)(q + j * bc)));

@@ -20,8 +20,8 @@ from treadle.link.numba.text.unit import Unit
 from treadle.link.numba.text.values import ArrayValue, ScalarValue, Value, is_literal, padded, product
 from treadle.tensor import tensors
 
-# Lengths of a last dimension along which a copy writes an element again, for which no loop is written.
-_FEW = frozenset(map(str, range(2, 9)))
+# Lengths of a last dimension along which a copy writes one element, for which no loop is written.
+_FEW = frozenset(map(str, range(1, 9)))
 
 
 class GraphWriter:
