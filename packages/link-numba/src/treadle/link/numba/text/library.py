@@ -198,9 +198,9 @@ def matmul_{t}(frame, slot, m, n, k, a, a0, a1, b, b0, b1, c):  # i8 i8 i8 i8 i8
     # A call of BLAS costs more than a small product.
     if max(m, n, k) <= 4:
         return few_{t}(m, n, k, a, a0, a1, b, b0, b1, c)
-    if k <= {most} and n == 1 and m <= {most} and (m * k <= 144 or (a0 == 1 and m >= 4)):
+    if n == 1 and k <= {most} and m * k <= 144:
         return few_{t}(1, m, k, b, 0, b0, a, a1, a0, c)
-    if k <= {most} and m == 1 and n <= {most} and (n * k <= 144 or (b1 == 1 and n >= 4)):
+    if m == 1 and k <= {most} and n * k <= 144:
         return few_{t}(1, n, k, a, 0, a1, b, b0, b1, c)
     if max(m, n, k) > 2147483647:
         return 3
@@ -257,22 +257,13 @@ def few_{t}(m, n, k, a, a0, a1, b, b0, b1, c):  # i8 i8 i8 i8 i8 i8 i8 i8 i8 i8
             s1 = {t}(0)
             s2 = {t}(0)
             s3 = {t}(0)
-            if b1 == 1 and left > 3:  # by vectors
-                for r in range(k):
-                    factor = x[row + r * a1]
-                    at = r * b0
-                    s0 = s0 + factor * y[at]
-                    s1 = s1 + factor * y[at + 1]
-                    s2 = s2 + factor * y[at + 2]
-                    s3 = s3 + factor * y[at + 3]
-            else:
-                for r in range(k):
-                    factor = x[row + r * a1]
-                    at = r * b0
-                    s0 = s0 + factor * y[at]
-                    s1 = s1 + factor * y[at + second]
-                    s2 = s2 + factor * y[at + third]
-                    s3 = s3 + factor * y[at + last]
+            for r in range(k):
+                factor = x[row + r * a1]
+                at = r * b0
+                s0 = s0 + factor * y[at]
+                s1 = s1 + factor * y[at + second]
+                s2 = s2 + factor * y[at + third]
+                s3 = s3 + factor * y[at + last]
             out[i * n] = s0
             if left > 2:
                 out[i * n + 1] = s1
