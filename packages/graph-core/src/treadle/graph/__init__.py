@@ -56,7 +56,7 @@ from treadle.graph.errors import (
     TestValueError,
     VectorizeError,
 )
-from treadle.graph.ir.apply import Apply, new_serial
+from treadle.graph.ir.apply import Apply, new_serial, node_at
 from treadle.graph.ir.arguments import as_count, as_flag, as_list, check_name
 from treadle.graph.ir.composition import composed, composing, is_composing
 from treadle.graph.ir.decorated import reduce_by_place
@@ -165,7 +165,8 @@ __all__ = [
     "html_comparison", "html_fragment", "html_page", "inplace_candidates", "io_connection_pattern", "io_toposort",
     "is_composing", "is_in_ancestors", "is_thunk_type", "is_tree", "latex", "let_go", "made_thunk", "may_use_input",
     "memory_roots",
-    "missing_test_message", "name_scope", "new_serial", "node_error", "note_op", "op_as_string", "order_nodes",
+    "missing_test_message", "name_scope", "new_serial", "node_at", "node_error", "note_op", "op_as_string",
+    "order_nodes",
     "origins", "orphans_between", "overwritten_arguments", "perform_early", "pp", "pprint", "prepare", "printing",
     "pydotprint", "raise_node_error", "reading_order", "reduce_by_place", "register_tree_node", "retell", "roots_of",
     "serialization", "settle", "shared", "shared_constructor", "static_op", "tagged", "toposort",

@@ -12,7 +12,7 @@ from __future__ import annotations
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING
 
-from treadle.graph import Apply, CycleError, DestroyHandler, InconsistencyError, Supervisor, memory_roots, roots_of
+from treadle.graph import CycleError, DestroyHandler, InconsistencyError, Supervisor, memory_roots, node_at, roots_of
 from treadle.rewrite.errors import RewriteError
 from treadle.rewrite.phase import Phase
 from treadle.rewrite.rules import RuleSet
@@ -20,7 +20,7 @@ from treadle.rewrite.rules import RuleSet
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.graph import FunctionGraph, Op, Roots, Variable
+    from treadle.graph import Apply, FunctionGraph, Op, Roots, Variable
 
 RULES = RuleSet("inplace")
 
@@ -106,8 +106,7 @@ def in_place_version(op: Op, allowed: Sequence[int]) -> Op | None:
 
 def _replace(fgraph: FunctionGraph, node: Apply, op: Op, name: str) -> None:
     """Let a node of another op take the place of a node, with its inputs as they are now."""
-    replacement = Apply(op, node.inputs, [out.clone() for out in node.outputs])
-    replacement.user_line = node.user_line
+    replacement = node_at(node.user_line, op, node.inputs, [out.clone() for out in node.outputs])
     if node._tag is not None:
         replacement.tag = node.tag.copy()
     fgraph.replace_all(zip(node.outputs, replacement.outputs, strict=True), name)

@@ -186,10 +186,12 @@ class GraphStructure:
             pending.extend(node.inputs)
 
     def _drop(self, node: Apply, reason: str | None) -> None:
-        clients = self.clients
-        removed = [out for out in node.outputs if out not in self.given]
-        for out in removed:
-            del clients[out]
+        clients, given = self.clients, self.given
+        removed: list[Variable] = []
+        for out in node.outputs:
+            if out not in given:
+                del clients[out]
+                removed.append(out)
         serials = [clients[x].pop((node, i)) for i, x in enumerate(node.inputs)]
         serial = self.nodes.pop(node)
         self.journal.append(Pruned(node, serial, serials, removed, self.order.discard(node), reason))

@@ -179,13 +179,7 @@ class Apply(Generic[V_co]):
         return self._rebuilt(self.inputs, [out.clone() for out in self.outputs])
 
     def _rebuilt(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> Apply:
-        outer = ORIGIN.line
-        ORIGIN.line = self.user_line or outer
-        try:
-            new = Apply(self.op, inputs, outputs)
-        finally:
-            ORIGIN.line = outer
-        new.user_line = self.user_line
+        new = node_at(self.user_line, self.op, inputs, outputs)
         if self._tag is not None:
             new.tag = self._tag.copy()
         return new
@@ -289,6 +283,26 @@ class Apply(Generic[V_co]):
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Pickle through one flat record of the whole graph (see `treadle.graph.algorithms.serialization`)."""
         return Apply.reducer(self)
+
+
+def node_at(line: UserLine | None, op: Op, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> Apply:
+    """Return a node that comes from a line of the user's, as that of a node it replaces: no frame is looked at.
+
+    Parameters
+    ----------
+    line
+        The line, None if it is not known.
+    op, inputs, outputs
+        As of `Apply`.
+    """
+    outer = ORIGIN.line
+    ORIGIN.line = line or outer
+    try:
+        node = Apply(op, inputs, outputs)
+    finally:
+        ORIGIN.line = outer
+    node.user_line = line
+    return node
 
 
 # What graphs are made of.

@@ -77,7 +77,10 @@ class MergeFeature(Feature):
         # New nodes are in order of evaluation, so that they are merged from the inputs up.
         while self.pending:
             batch, self.pending = self.pending, []
-            merged += sum(self.enter(fgraph, node) for node in batch)
+            present, stale = fgraph.apply_nodes, self.stale
+            for node in batch:
+                stale.pop(node, None)
+                merged += node in present and self._merge(fgraph, node)
         return merged
 
     def enter_all(self, fgraph: FunctionGraph) -> int:

@@ -274,9 +274,11 @@ class Plan:
         The same, if the inputs of the node do not decide which are worth trying.
     value_of, numbers
         What tells which number an input holds, and the rules that want one, by the number.
+    known
+        The rules to try, by what the inputs meet.
     """
 
-    __slots__ = ("_cached", "_wanting", "always", "every", "loose", "numbers", "reach", "value_of")
+    __slots__ = ("_wanting", "always", "every", "known", "loose", "numbers", "reach", "value_of")
 
     def __init__(self, slots: tuple[Slot, ...], conditional: frozenset[int], reach: int, loose: bool) -> None:
         self.reach, self.loose = reach, loose
@@ -291,15 +293,13 @@ class Plan:
         self._wanting = {slot.at for slot in slots if slot.at in conditional}.union(*numbers.values())
         self.always = None if self._wanting else slots
         self.every = slots
-        self._cached: dict[object, tuple[Slot, ...]] = {}
+        self.known: dict[object, tuple[Slot, ...]] = {}
 
     def slots(self, met: object, sets: Iterable[frozenset[int]]) -> tuple[Slot, ...]:
         """Return the rules to try, where `sets` are the rules that the inputs meet, and `met` is a key for these."""
-        slots = self._cached.get(met)
-        if slots is None:
-            meeting = _NONE.union(*sets)
-            slots = tuple([slot for slot in self.every if slot.at not in self._wanting or slot.at in meeting])
-            if len(self._cached) >= MOST_KNOWN:
-                self._cached.clear()
-            self._cached[met] = slots
+        meeting = _NONE.union(*sets)
+        slots = tuple([slot for slot in self.every if slot.at not in self._wanting or slot.at in meeting])
+        if len(self.known) >= MOST_KNOWN:
+            self.known.clear()
+        self.known[met] = slots
         return slots

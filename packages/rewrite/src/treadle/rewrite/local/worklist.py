@@ -136,7 +136,9 @@ class Worklist:
             sets.append(met)
         if constants and constants == len(sets):
             sets.append(index.all_constant)
-        return plan.slots(tuple(sets) if len(sets) <= FEW_INPUTS else frozenset(sets), sets)
+        met_by_all = tuple(sets) if len(sets) <= FEW_INPUTS else frozenset(sets)
+        slots = plan.known.get(met_by_all)
+        return plan.slots(met_by_all, sets) if slots is None else slots
 
     def _found_below(self, op: Op) -> frozenset[int]:
         """Return the rules that an op meets as one that computes an input."""

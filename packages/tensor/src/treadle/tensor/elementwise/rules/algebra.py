@@ -115,7 +115,8 @@ def _always(node: TensorNode) -> bool:
 
 def _scales(node: TensorNode) -> bool:
     """Whether a node of a product has only one operand that is not a number."""
-    return len(node.inputs) < 2 or any(constant_value(x) is not None for x in node.inputs)
+    inputs = node.inputs
+    return len(inputs) < 2 or constant_value(inputs[0]) is not None or constant_value(inputs[1]) is not None
 
 
 def is_inner(
@@ -159,7 +160,9 @@ def tree_of(
             leaves.append(Leaf(var, sign))
             continue
         pending.append((var, sign, node))
-        pending.extend([(node.inputs[i], sign * operands[i], None) for i in reversed(range(len(operands)))])
+        if len(operands) == 2:
+            pending.append((node.inputs[1], sign * operands[1], None))
+        pending.append((node.inputs[0], sign * operands[0], None))
     return Tree(tuple(leaves), tuple(steps))
 
 
@@ -509,10 +512,10 @@ def common_factors(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> TensorVaria
     if kind_of(out) != "f" or is_inner(fgraph, node, PRODUCT_SIGNS):
         return None
     tree = tree_of(fgraph, node, PRODUCT_SIGNS)
-    if not any(_is_power(leaf.var.owner) for leaf in tree.leaves):
-        above = {leaf.var for leaf in tree.leaves if leaf.sign > 0}
-        if above.isdisjoint([leaf.var for leaf in tree.leaves if leaf.sign < 0]):
-            return None
+    above = {leaf.var for leaf in tree.leaves if leaf.sign > 0}
+    below = [leaf.var for leaf in tree.leaves if leaf.sign < 0]
+    if above.isdisjoint(below) and not any(_is_power(leaf.var.owner) for leaf in tree.leaves):
+        return None
     changes, left = _cancelled(tree)
     if not changes or left == 0 or any(tree.leaves[i].var.dtype != dtype for i in changes):
         return None

@@ -57,17 +57,13 @@ def operands_of(root: TensorVariable, signs: Signs, most: int) -> tuple[list[Ope
     parity = 0
     operands: list[Operand] = []
     pending: list[tuple[TensorVariable, int]] = [(root, 1)]
+    count = 1
     while pending:
         var, sign = pending.pop()
         node = var.owner
-        function = function_of(node)
+        function = None if node is None else function_of(node)
         each = None if function is None else signs.get(function)
-        if (
-            each is None
-            or node is None
-            or getattr(var.type, "dtype", "") != dtype
-            or len(operands) + len(pending) >= most
-        ):
+        if each is None or node is None or getattr(var.type, "dtype", "") != dtype or count > most:
             operands.append(Operand(var, sign))
             continue
         if len(each) == 1:
@@ -78,6 +74,7 @@ def operands_of(root: TensorVariable, signs: Signs, most: int) -> tuple[list[Ope
         a, b = node.inputs
         pending.append((b, sign * each[1]))
         pending.append((a, sign * each[0]))
+        count += 1
     return operands, parity
 
 
@@ -332,7 +329,7 @@ def logistic_product_with_sum(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> 
         if item.sign < 0 or i in places or not applies(item.var.owner, plus, sub):
             continue
         terms, _ = operands_of(item.var, SUM_SIGNS, MOST_TERMS)
-        if not any(_meets(term.var, bounded, out.dtype) for term in terms):
+        if not any(_meets(products, term.var, bounded, out.dtype) for term in terms):
             continue
         factor = product_of([operands[k] for k in places], 0, out.dtype)
         rest = product_of([o for k, o in enumerate(operands) if k != i and k not in places], parity, out.dtype)
@@ -343,10 +340,14 @@ def logistic_product_with_sum(fgraph: FunctionGraph, node: NodeOf[Elemwise]) -> 
     return None
 
 
-def _meets(term: TensorVariable, keys: set[Key], dtype: str) -> bool:
+def _meets(products: Products, term: TensorVariable, keys: set[Key], dtype: str) -> bool:
     """Whether a term of a sum has a logistic factor of one of the arguments below."""
-    factors, _ = operands_of(term, PRODUCT_SIGNS, MOST_FACTORS)
-    arguments, _ = _arguments(factors, dtype)
+    if term.owner is None:
+        return False
+    if term.type.dtype == dtype:
+        arguments, _ = products.factors(term)
+    else:
+        arguments, _ = _arguments(operands_of(term, PRODUCT_SIGNS, MOST_FACTORS)[0], dtype)
     return any(key in keys and any(e < 0 for e in argument.exponents.values()) for key, argument in arguments.items())
 
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from treadle.graph import Apply, Branching, Constant
+from treadle.graph import Branching, Constant, node_at
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.elementwise.composite import Composite, Step
 from treadle.tensor.elementwise.elemwise import Elemwise
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import TypeGuard
 
-    from treadle.graph import Block, FunctionGraph, Variable
+    from treadle.graph import Apply, Block, FunctionGraph, Variable
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.shape_inference.symbolic_shapes import Lengths
 
@@ -228,8 +228,7 @@ def fused(group: Sequence[Apply], outputs: Sequence[Variable]) -> Apply:
         place[node.outputs[0]] = len(place)
     dtypes = tuple(x.dtype for x in tensors(inputs))
     composite = Composite(len(inputs), dtypes, tuple(steps), tuple(place[out] for out in outputs))
-    node = Apply(Elemwise(composite), inputs, [out.clone() for out in outputs])
-    node.user_line = group[-1].user_line
+    node = node_at(group[-1].user_line, Elemwise(composite), inputs, [out.clone() for out in outputs])
     node.tag.origins = list(group)
     return node
 
@@ -284,8 +283,7 @@ def reduced(
     ops = (*(None for _ in stored), *(r.op for r in reductions))
     op = FusedReduction(replace(composite, outputs=tuple(places)), ops)
     old = [*stored, *(r.outputs[0] for r in reductions)]
-    fused_node = Apply(op, whole.inputs, [out.clone() for out in old])
-    fused_node.user_line = reductions[0].user_line
+    fused_node = node_at(reductions[0].user_line, op, whole.inputs, [out.clone() for out in old])
     fused_node.tag.origins = list(getattr(whole.tag, "origins", ()))
     return old, fused_node
 
