@@ -19,6 +19,7 @@ that no cycle can arise either.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from treadle.graph import Branching, Constant, node_at
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import TypeGuard
 
+    import numpy as np
+
     from treadle.graph import Apply, Block, FunctionGraph, Variable
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.shape_inference.symbolic_shapes import Lengths
@@ -50,6 +53,8 @@ MOST_STEPS = 200
 MOST_OPERANDS = 32
 # Reductions in one node, at most: each takes a share of the first-level cache.
 MOST_REDUCTIONS = 8
+# So many functions, with the dtypes they are applied to, are remembered.
+MOST_SIGNATURES = 512
 
 
 def _is_candidate(node: Apply) -> bool:
@@ -61,9 +66,15 @@ def _is_candidate(node: Apply) -> bool:
     op = node.op
     if not isinstance(op, Elemwise) or not isinstance(op.scalar_op, ScalarOp):
         return False
-    kinds = {v.type.numpy_dtype.kind for v in tensors((*node.inputs, node.outputs[0]))}
-    kinds.update(d.kind for d in op.loop_dtypes(node))
-    return kinds <= set("biufc") and ("c" not in kinds or (op.scalar_op.cheap and not op.scalar_op.discrete))
+    dtypes = tuple([v.type.numpy_dtype for v in tensors((*node.inputs, node.outputs[0]))])
+    return _is_fusible(op.scalar_op, dtypes)
+
+
+@lru_cache(MOST_SIGNATURES)
+def _is_fusible(function: ScalarOp, dtypes: tuple[np.dtype, ...]) -> bool:
+    """Whether a function is a step of a loop on these dtypes, the last one that of its result."""
+    kinds = {d.kind for d in (*dtypes, *function.signature(dtypes[:-1])[0])}
+    return kinds <= set("biufc") and ("c" not in kinds or (function.cheap and not function.discrete))
 
 
 def _pattern(node: Apply) -> tuple[bool, ...]:
