@@ -190,3 +190,12 @@ def test_softmax_is_that_of_the_formula_beside_infinite_elements(name: str, dtyp
     values = np.array(rows, dtype)
     for ours, theirs in zip(*(function([x], outputs, mode=mode)(values) for mode in ("JAX", "VM")), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance)
+
+
+def test_integers_are_divided_once() -> None:
+    a, b = tt.lvectors("a", "b")
+    values = np.array([7, -7, 0, 5, -(2**63)]), np.array([2, 2, 0, -3, -1])
+    for out in (a // b, a % b):
+        text = str(link([a, b], [out]).jaxpr(*values))
+        assert text.count(" div ") + text.count(" rem ") == 1
+        assert_like_vm([a, b], [out], *values)

@@ -48,23 +48,26 @@ def multiply(x: jax.Array, y: jax.Array) -> jax.Array:
 SCALARS.register("true_div", {ALL_KINDS: lax.div})
 
 
-def _safe_divisor(x: jax.Array, y: jax.Array) -> jax.Array:
-    """Return the divisor with 1 where division is not defined: where it is zero, or the quotient overflows."""
-    unsafe = y == 0
-    if _kind(y) == "i":
-        unsafe |= (x == np.iinfo(x.dtype).min) & (y == -1)
-    return jnp.where(unsafe, jnp.ones_like(y), y)
+def _is_open(y: jax.Array) -> jax.Array:
+    """Where XLA leaves open what x / y is: by 0, and for the least integer by -1. Neither traps."""
+    return (y == 0) | (y == -1) if _kind(y) == "i" else y == 0
+
+
+def _crosses(remainder: jax.Array, y: jax.Array) -> jax.Array:
+    return (remainder != 0) & ((remainder < 0) != (y < 0))
 
 
 @SCALARS.function("floor_div")
 def _floor_divide(x: jax.Array, y: jax.Array) -> jax.Array:
-    """Divide and round down; for integers x // 0 is 0, and the least integer // -1 is itself."""
+    """Divide and round down; for integers x // 0 is 0, and the least integer // -1 is itself.
+
+    With the remainder by a second division it takes two to three times as long.
+    """
     if _kind(x) == "f":
         return FUNCTIONS.float_divmod(x, y)[0]  # type: ignore[no-any-return]  # of any library
-    safe = _safe_divisor(x, y)
-    quotient, remainder = lax.div(x, safe), lax.rem(x, safe)
-    down = (remainder != 0) & ((remainder < 0) != (safe < 0))
-    return jnp.where(y == 0, jnp.zeros_like(x), jnp.where(down, quotient - jnp.ones_like(x), quotient))
+    quotient = lax.div(x, y)
+    rounded = jnp.where(_crosses(x - quotient * y, y), quotient - jnp.ones_like(x), quotient)
+    return jnp.where(_is_open(y), x * y, rounded)
 
 
 @SCALARS.function("mod")
@@ -72,10 +75,9 @@ def _remainder(x: jax.Array, y: jax.Array) -> jax.Array:
     """Return the remainder with the sign of the divisor; for integers x % 0 is 0."""
     if _kind(x) == "f":
         return FUNCTIONS.float_divmod(x, y)[1]  # type: ignore[no-any-return]  # of any library
-    safe = _safe_divisor(x, y)
-    remainder = lax.rem(x, safe)
-    moved = jnp.where((remainder != 0) & ((remainder < 0) != (safe < 0)), remainder + safe, remainder)
-    return jnp.where(y == 0, jnp.zeros_like(x), moved)
+    remainder = lax.rem(x, y)
+    moved = jnp.where(_crosses(remainder, y), remainder + y, remainder)
+    return jnp.where(_is_open(y), jnp.zeros_like(x), moved)
 
 
 SCALARS.register("reciprocal", {"biuf": lambda x: 1 / x})
