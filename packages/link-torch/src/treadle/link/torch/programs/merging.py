@@ -1,12 +1,14 @@
 """Nodes that one call of PyTorch's computes together with those that prepare their inputs.
 
 In graphs a product with a vector is one of matrices between changes of rank, and a mean divides by a tensor that is
-made of a length. PyTorch takes vectors, and Python's numbers, as they are: that spares two to four calls each.
+made of a length. PyTorch takes vectors, and Python's numbers, as they are: that spares two to four calls each. Other
+functions of its own go through a tensor once where the graph's go through it twice or more often.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import torch
 
@@ -14,7 +16,7 @@ from treadle.config import dataclass
 from treadle.graph import Apply, Constant, FunctionGraph, Variable
 from treadle.link.torch.numbers import length_of, on_numbers
 from treadle.link.torch.programs.storage import kind, working
-from treadle.tensor import CASTS, DimShuffle, Elemwise, MatMul, TensorVariable, tensors
+from treadle.tensor import CASTS, DimShuffle, Elemwise, MatMul, Reduction, TensorVariable, tensors
 
 _NEW_FIRST, _NEW_LAST = ("x", 0), (0, "x")
 # What of a product of matrices is left, by whether the first and the second factor is a vector made a matrix.
@@ -52,7 +54,68 @@ def merged(fgraph: FunctionGraph, node: Apply) -> Merged | None:
     """Return how a node is computed together with some of those that its inputs are made by; None for most."""
     if isinstance(node.op, DimShuffle):
         return _vector_product(fgraph, node.op, node)
-    return _with_length(node.op, node) if isinstance(node.op, Elemwise) and len(node.inputs) == 2 else None
+    if not isinstance(node.op, Elemwise):
+        return None
+    (out,) = tensors(node.outputs[:1])
+    if kind(out.type.dtype) != "f" or any(x.type.dtype != out.type.dtype for x in tensors(node.inputs[-2:])):
+        return None
+    if working(out.type.dtype) != out.type.dtype:
+        return None
+    return _with_length(node.op, node) or _clipped(out) or _cubed(out) or _norm(out)
+
+
+def _made_by(x: Variable, name: str) -> Sequence[TensorVariable]:
+    """Return the operands of the elementwise function of a name that makes a variable, none if another does."""
+    node = x.owner
+    op = None if node is None else node.op
+    is_by = node is not None and isinstance(op, Elemwise) and getattr(op.scalar_op, "name", "") == name
+    return tensors(node.inputs) if node is not None and is_by else ()
+
+
+def _number(x: TensorVariable) -> float | None:
+    return float(x.data.item()) if isinstance(x, Constant) and x.data.size == 1 else None
+
+
+def _both_orders(operands: Sequence[TensorVariable]) -> Sequence[Sequence[TensorVariable]]:
+    return (operands, operands[::-1]) if len(operands) == 2 else ()
+
+
+def _clipped(out: TensorVariable) -> Merged | None:
+    """Return the clipping of a tensor to two numbers."""
+    for outer, inner in (("minimum", "maximum"), ("maximum", "minimum")):
+        for bounded, last in _both_orders(_made_by(out, outer)):
+            for x, first in _both_orders(_made_by(bounded, inner)):
+                ends = (_number(first), _number(last))
+                low, high = ends if outer == "minimum" else ends[::-1]
+                if low is not None and high is not None and low <= high and x.type.ndim == out.type.ndim:
+                    return Merged(partial(torch.clamp, min=low, max=high), (x,))
+    return None
+
+
+def _cubed(out: TensorVariable) -> Merged | None:
+    for x, square in _both_orders(_made_by(out, "mul")):
+        if (*_made_by(square, "sqr"),) == (x,):
+            return Merged(partial(torch.pow, exponent=3), (x,))
+    return None
+
+
+def _norm(out: TensorVariable) -> Merged | None:
+    """Return a Euclidean norm, whose root is that of 1 where there is none to be differentiated at 0."""
+    choice = _made_by(out, "switch")
+    root = _made_by(choice[2], "sqrt") if choice else ()
+    inner = _made_by(root[0], "switch") if root else ()
+    if not inner or inner[0] is not choice[0] or inner[2] is not choice[1] or _number(inner[1]) is None:
+        return None
+    total = choice[1]
+    compared, node = _made_by(choice[0], "eq"), total.owner
+    if not compared or compared[0] is not total or _number(compared[1]) != 0:
+        return None
+    if node is None or not isinstance(node.op, Reduction) or node.op.kind != "sum" or not node.op.axes:
+        return None
+    squared = _made_by(node.inputs[0], "sqr")
+    if not squared or squared[0].type.dtype != out.type.dtype:
+        return None
+    return Merged(partial(torch.linalg.vector_norm, dim=list(node.op.axes)), (squared[0],))
 
 
 def _vector_product(fgraph: FunctionGraph, op: DimShuffle, node: Apply) -> Merged | None:
@@ -82,9 +145,6 @@ def _with_length(op: Elemwise, node: Apply) -> Merged | None:
     if op.scalar_op.name not in {"true_div", "mul"}:
         return None
     x, y = tensors(node.inputs)
-    (out,) = tensors(node.outputs)
-    if working(out.type.dtype) != out.type.dtype or {x.type.dtype, y.type.dtype} != {out.type.dtype}:
-        return None
     length = _length_behind(y)
     if length is not None:
         return Merged(torch.true_divide if op.scalar_op.name == "true_div" else torch.mul, (x,), (length,))
