@@ -214,6 +214,23 @@ def test_a_function_may_be_compiled_inside_of_a_transformation() -> None:
     torch.testing.assert_close(vmap(scaled)(value.expand(3, 2))[1], scaled(value))
 
 
+@pytest.mark.parametrize("name", ["linear", "floor", "constant"])
+def test_derivatives_that_depend_on_nothing_are_the_same_for_a_whole_batch(name: str) -> None:
+    x = tt.dvector("x")
+    y = {"linear": 2 * x, "floor": x // 0.7, "constant": tt.ones_like(x)}[name]
+    f: Any = function([x], [y, tt.constant(np.arange(2.0))], mode="PYTORCH")
+    value = torch.tensor([0.3, -0.4, 0.9], dtype=torch.float64)
+
+    def total(given: Any) -> Any:
+        return f.torch_function(given)[0].sum()
+
+    zeros = torch.zeros(3, 3, dtype=torch.float64)
+    for second in (hessian(total), jacrev(jacrev(total)), jacfwd(grad(total))):
+        torch.testing.assert_close(second(value), zeros)
+    constant = vmap(f.torch_function)(torch.stack([value, 2 * value]))[1]
+    torch.testing.assert_close(constant, torch.tensor([[0.0, 1.0]] * 2, dtype=torch.float64))
+
+
 @pytest.mark.parametrize("loops", [False, True])
 @pytest.mark.parametrize("by_name", [False, True])
 def test_the_function_itself_is_refused_inside_transformations_of_pytorch(loops: bool, by_name: bool) -> None:

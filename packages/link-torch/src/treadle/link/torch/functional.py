@@ -25,7 +25,7 @@ from treadle.link.torch.device import DEVICES
 from treadle.link.torch.linker import TorchLinker
 from treadle.link.torch.programs.storage import STORAGE_DTYPES, from_host, holding, to_native
 from treadle.link.vm import Program
-from treadle.tensor import TensorType, pullback, pushforward
+from treadle.tensor import TensorType, TensorVariable, alloc, pullback, pushforward, tensors
 
 Tensors: TypeAlias = tuple[torch.Tensor, ...]
 # Compiles expressions of variables: inputs, outputs.
@@ -105,7 +105,12 @@ class Expressions:
 
         def make() -> tuple[list[Variable], list[Variable]]:
             wide = {v: _wider(v) for v, is_wide in zip(self.inputs, which, strict=True) if is_wide}
-            return [wide.get(v, v) for v in self.inputs], vectorize_graph(list(self.outputs), wide)
+            count = next(iter(wide.values())).shape[0]
+            # What depends on none of them, such as a derivative that is 0, is the same for the whole batch.
+            rows = tensors(vectorize_graph(list(self.outputs), wide))
+            each = zip(tensors(self.outputs), rows, strict=True)
+            outputs = [y if y.type.ndim > v.type.ndim else alloc(y, count, *y.shape) for v, y in each]
+            return [wide.get(v, v) for v in self.inputs], [*outputs]
 
         return self._once(("batched", which), make)
 
@@ -184,7 +189,7 @@ def _like(var: Variable) -> Variable:
     return var.type.make_variable(None)
 
 
-def _wider(var: Variable) -> Variable:
+def _wider(var: Variable) -> TensorVariable:
     kind = var.type
     assert isinstance(kind, TensorType)  # what tensors are passed for
     return TensorType(kind.dtype, (None, *kind.shape)).make_variable(var.name)
