@@ -291,3 +291,30 @@ def test_tensors_whose_numbers_may_not_fit_are_to_be_converted() -> None:
     assert f(torch.ones(2, dtype=torch.bfloat16)).tolist() == [2, 2]
     with pytest.raises(TypeError, match=r"would lose precision.* astype\('float16'\)"):
         f(torch.tensor([1e-30], dtype=torch.bfloat16))
+
+
+# What PyTorch's compiler itself reads of a tensor between two of its graphs; it is not shown to users.
+@pytest.mark.filterwarnings(r"ignore:The \.grad attribute of a Tensor that is not a leaf:UserWarning")
+@pytest.mark.parametrize("name", ["expression", "loop"])
+def test_pytorch_s_compiler_leaves_it_alone(name: str) -> None:
+    x = tt.dvector("x")
+    start = tt.zeros(())
+    loop = tt.scan(lambda c, h: tt.tanh(h + c), sequences=x, outputs_info=start, return_updates=False)
+    f: Any = function([x], (loop if name == "loop" else tt.tanh(x)) * x, mode="PYTORCH")
+    graphs = []
+
+    def noted(module: Any, _: Any) -> Any:
+        graphs.append(module)
+        return module.forward
+
+    def total(given: Any, call: Any = f.torch_function) -> Any:
+        return (call(given * 2) ** 2).sum()
+
+    value = torch.tensor([0.3, -0.4, 0.9], dtype=torch.float64, requires_grad=True)
+    compiled = torch.compile(total, backend=noted)
+    for _ in range(2):
+        torch.testing.assert_close(compiled(value), total(value))
+        (slope,), (expected,) = torch.autograd.grad(compiled(value), value), torch.autograd.grad(total(value), value)
+        torch.testing.assert_close(slope, expected)
+    # What stands before the call, and behind it.
+    assert len(graphs) == 2

@@ -273,6 +273,11 @@ class TorchFunction:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return the results as tensors (arguments and errors as for the function itself)."""
+        # PyTorch's compiler would trace all of Python's code here, and what compiled loops call is not for it.
+        run = _untraced if torch.compiler.is_compiling() else TorchFunction._run
+        return run(self, *args, **kwargs)
+
+    def _run(self, *args: Any, **kwargs: Any) -> Any:
         signature = self._signature
         slots = signature.match(self._leaves(args), kwargs)
         signature.check_complete(slots)
@@ -335,3 +340,7 @@ class TorchFunction:
             return value.to(self._place)
         dtype = cell.type.dtype
         return to_native(from_host(np.asarray(value), dtype), dtype).to(self._place)
+
+
+# It imports PyTorch's compiler when it is first called, unlike torch.compiler.disable, which does at once.
+_untraced: Callable[..., Any] = torch._disable_dynamo(TorchFunction._run)
