@@ -89,6 +89,13 @@ HOISTING = [
     ),
 ]
 
+
+def _sum_of_numbers(v: Any, term: Any) -> Any:
+    """Return the product of a sum over a loop's steps, and of its last stacked state."""
+    (_, total), states = _scan(lambda c, x: ((n := 2 + tt.sin(c[0] * x), c[1] + term(c[0], x)), n), (v.s, v.s), v.x)
+    return total * states.sum()
+
+
 SUMS = [
     Case(
         "sums_out_of_loop",
@@ -99,6 +106,14 @@ SUMS = [
         )[0][1],
         "gemm(mul(dimshuffle{0,x}(three), dimshuffle{x,0}(three)), 1.0, "
         "dimshuffle{1,0}(scan{loop}(shapei(axis=0)(m), m, three)), m, 1.0)",
+    ),
+    # The states are stacked for the second result.
+    Case(
+        "sums_out_of_loop",
+        lambda v: _sum_of_numbers(v, lambda s, x: tt.log(s) + x / s),
+        "mul(add(add(s, sum{axes=[0]}(true_div(x, subtensor{[:-1]}(join(axis=0)(dimshuffle{x}(s), "
+        "scan{loop}(shapei(axis=0)(x), x, s)))))), sum{axes=[0]}(log(subtensor{[:-1]}(join(axis=0)(dimshuffle{x}(s), "
+        "scan{loop}(shapei(axis=0)(x), x, s)))))), sum{axes=[0]}(scan{loop}(shapei(axis=0)(x), x, s)))",
     ),
 ]
 

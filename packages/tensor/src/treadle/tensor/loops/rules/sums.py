@@ -5,8 +5,11 @@ from __future__ import annotations
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
+from treadle.graph import Constant, toposort
 from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.elementwise.arithmetic import add, mul
+from treadle.tensor.elementwise.elemwise import Elemwise
+from treadle.tensor.joins.joining import join, stack
 from treadle.tensor.loops.loops import Scan
 from treadle.tensor.loops.rules.editing import Edit, covers, least_steps
 from treadle.tensor.products.product import MatMul
@@ -19,7 +22,7 @@ from treadle.tensor.types.tensor_type import TensorType
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from treadle.graph import FunctionGraph, Variable
+    from treadle.graph import Apply, FunctionGraph, Variable
     from treadle.tensor.loops.parts import LoopParts
     from treadle.tensor.rewrites.analysis.predicates import NodeOf
     from treadle.tensor.variables.variable import TensorVariable
@@ -42,7 +45,8 @@ _TAGS = (
 def sums_out_of_loop(fgraph: FunctionGraph, node: NodeOf[Scan]) -> Mapping[Variable, Variable] | None:
     """scan(s + dot(a_t, b_t)) -> s + one product of all a and b; s + y_t of a stacked y -> s + sum(y).
 
-    The factors of all steps take more memory than the sum; the products are one that is large.
+    So for s + f(y_t) of numbers, with costly functions, which vectors then compute. The factors of all steps take more
+    memory than the sum; the products are one that is large.
     """
     op = node.op
     if op.has_until or not any(new.owner is not None and new.owner.op is add for new in op.new_carries):
@@ -52,7 +56,7 @@ def sums_out_of_loop(fgraph: FunctionGraph, node: NodeOf[Scan]) -> Mapping[Varia
     terms = _taken_out(parts)
     if not terms:
         return None
-    bases = dict.fromkeys(base for gone in terms.values() for x in gone for base in _bases(x))
+    bases = dict.fromkeys(base for gone in terms.values() for x in gone for base in _bases(x, parts))
     stacked = {x: parts.add_result(x) for x in bases if x not in parts.rows_in}
     if not least_steps(fgraph, node.inputs[0]):
         # Without steps, their lengths must be known otherwise.
@@ -65,12 +69,21 @@ def sums_out_of_loop(fgraph: FunctionGraph, node: NodeOf[Scan]) -> Mapping[Varia
         for x, s in zip(parts.rows_in, parts.sequences, strict=True)
         if x in bases
     }
+    whole.update(zip(parts.constants, parts.givens, strict=True))
+    leaves = {x for gone in terms.values() for term in gone for x in _leaves(term, parts)}
+    before = [
+        (x, new, start)
+        for x, new, start in zip(parts.carries, parts.new_carries, parts.starts, strict=True)
+        if x in leaves
+    ]
     olds = {j: edit.carries_for[j] for j in terms}
     starts = {j: parts.starts[j] for j in terms if parts.new_carries[j] is parts.carries[j]}
     edit.drop_carries(starts)
     edit.drop_unused_inputs()
     results = parts.apply()
     whole.update((x, results.stacked[at]) for x, at in stacked.items())
+    # At the beginning of each step.
+    whole.update((x, join(0, stack([start]), whole[new])[:-1]) for x, new, start in before)
     replacements = edit.outputs_of(results)
     for j, gone in terms.items():
         total: Any = starts[j] if j in starts else replacements[olds[j][0]]
@@ -94,7 +107,11 @@ def _taken_out(parts: LoopParts) -> dict[int, list[Variable]]:
         if not _is_sum(carry, new, clients):
             continue
         own = _terms(new, clients)
-        gone = [x for x in own if x is not carry and _is_factored(x, parts) and _is_alike(x, carry)]
+        alike = [x for x in own if x is not carry and _is_alike(x, carry)]
+        gone = [x for x in alike if _is_factored(x, parts)]
+        of_numbers = [x for x in alike if x not in gone and _leaves(x, parts) and clients[x] == 1]
+        if any(_saves(x, parts, clients) for x in of_numbers):
+            gone += of_numbers
         if gone:
             terms[j] = gone
             rest = [x for x in own if x is not carry and x not in gone]
@@ -140,9 +157,46 @@ def _base(var: Variable) -> Variable:
     return var
 
 
-def _bases(term: Variable) -> Iterator[Variable]:
+def _bases(term: Variable, parts: LoopParts) -> Iterator[Variable]:
     """Return the variables whose rows of all steps a term of a sum needs."""
-    yield from (_base(x) for x in _factors(term) or (term,))
+    leaves = _leaves(term, parts)
+    if not leaves:
+        yield from (_base(x) for x in _factors(term) or (term,))
+    ends = dict(zip(parts.carries, parts.new_carries, strict=True))
+    for x in leaves:
+        if x not in parts.constants:
+            yield ends.get(x, x)
+
+
+def _nodes(term: Variable, parts: LoopParts) -> list[Apply]:
+    """Return the nodes that compute a term from what goes into the body, and from its stacked results."""
+    return toposort([term], [*parts.inputs, *parts.rows_out])
+
+
+def _leaves(term: Variable, parts: LoopParts) -> list[Variable]:
+    """Return what a term that elementwise functions make of numbers is made of, if all of that is stacked already.
+
+    Empty for other terms, and for those that are the same in all steps.
+    """
+    nodes = _nodes(term, parts)
+    if not nodes or not isinstance(term.type, TensorType) or term.type.numpy_dtype.kind != "f":
+        return []
+    for node in nodes:
+        if not isinstance(node.op, Elemwise) or len(node.outputs) != 1 or _ndim(node.outputs[0]):
+            return []
+    made = {node.outputs[0] for node in nodes}
+    read = dict.fromkeys(x for node in nodes for x in node.inputs)
+    leaves = [x for x in read if x not in made and not isinstance(x, Constant)]
+    ends = dict(zip(parts.carries, parts.new_carries, strict=True))
+    if any(x in ends and (ends[x] in ends or ends[x] not in parts.rows_out) for x in leaves):
+        return []
+    return [] if set(leaves) <= set(parts.constants) else leaves
+
+
+def _saves(term: Variable, parts: LoopParts, clients: Mapping[Variable, int]) -> bool:
+    """Whether a function that takes long is computed for a term alone."""
+    nodes = [node for node in _nodes(term, parts) if clients[node.outputs[0]] == 1]
+    return any(not s.cheap for node in nodes for s in node.op.scalar_ops)  # type: ignore[attr-defined]  # elementwise
 
 
 def _factors(term: Variable) -> tuple[Variable, Variable] | None:
@@ -170,6 +224,11 @@ def _is_factored(term: Variable, parts: LoopParts) -> bool:
 
 def _summed(term: Variable, whole: Mapping[Variable, Any]) -> Any:
     """Return the sum of a term over all steps."""
+    if term not in whole and term.owner is not None and isinstance(term.owner.op, Elemwise) and _ndim(term) == 0:
+        rows = dict(whole)
+        for node in toposort([term], list(whole)):
+            rows[node.outputs[0]] = node.op(*[rows.get(x, x) for x in node.inputs])
+        return sum_(rows[term], axis=0)
     factors = _factors(term)
     if factors is None:
         return sum_(_rearranged(term, whole, 1), axis=0)
