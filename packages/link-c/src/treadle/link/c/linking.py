@@ -59,12 +59,12 @@ def helper_library(toolchain: Toolchain, *, complete: bool = True) -> Library:
     """Return the helper functions, as they are written for a toolchain; without those of families if not `complete`."""
     if complete:
         TABLE.load()  # packages add their helpers with their rules
-    return _library(toolchain, len(HELPERS.texts))
+    return _library(toolchain, frozenset(HELPERS.texts.items()))
 
 
 @cache
-def _library(toolchain: Toolchain, added: int) -> Library:
-    """Return the helper functions, of which packages have added so many."""
+def _library(toolchain: Toolchain, added: frozenset[tuple[str, str]]) -> Library:
+    """Return the helper functions, with those that packages have added."""
     del added
     return Library(_SimdFunctions(toolchain), threads=toolchain.threads)
 
