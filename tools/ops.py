@@ -61,7 +61,7 @@ TOOLS = {
         "vmap",
     ),
     # Of loops, for linkers:
-    *("basic_part", "enter_array_rules", "expand_with_loops", "locking_of", "shape_values"),
+    *("basic_part", "enter_array_rules", "locking_of", "shape_values"),
     # What is known when a graph is built, and parts of indices:
     *("advanced_subtensor", "as_index_literal", "as_index_variable", "basic_subtensor", "get_canonical_form_slice"),
     *("get_idx_list", "get_scalar_constant_value", "get_scalar_type", "get_slice_elements", "get_vector_length"),

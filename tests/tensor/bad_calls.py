@@ -150,7 +150,6 @@ RECORDS = frozenset(
         "At",
         "LoopParts",
         "enter_array_rules",
-        "expand_with_loops",
         "locking_of",
         "shape_values",
         "Composite",

@@ -34,7 +34,7 @@ MODULES = (
 # What only those call who write ops, rules and backends.
 FOR_AUTHORS = {
     *("bit_generator_functions", "sampler_address", "beta_tail_integral", "gamma_tail_integral", "compiled_loop"),
-    *("enter_array_rules", "expand_with_loops", "filled_index", "gather_plan", "symbolic_count", "range_length"),
+    *("enter_array_rules", "filled_index", "gather_plan", "symbolic_count", "range_length"),
     *("basic_part", "load_families", "locking_of"),
     "plain_arrays",
     *("get_idx_list", "get_slice_elements", "index_vars_to_types", "indices_from_subtensor"),

@@ -229,6 +229,7 @@ if TYPE_CHECKING:  # written by `./dev pages`
     from treadle.tensor.linking.generator_states import *  # noqa: F403
     from treadle.tensor.linking.lengths import *  # noqa: F403
     from treadle.tensor.linking.locking import *  # noqa: F403
+    from treadle.tensor.linking.loop_linker import *  # noqa: F403
     from treadle.tensor.linking.portable_linker import *  # noqa: F403
     from treadle.tensor.loops.loops import *  # noqa: F403
     from treadle.tensor.loops.parts import *  # noqa: F403

@@ -59,6 +59,7 @@ LAZY = {
     "linking.generator_states": "expand_with_loops",
     "linking.lengths": "LENGTH_OPERATORS REDUCED_BY",
     "linking.locking": "SHORT_VECTOR locking_of",
+    "linking.loop_linker": "LoopLinker",
     "linking.portable_linker": "PortableLinker",
     "loops.loops": "ENDLESS LoopInputs RowLengths Scan",
     "loops.parts": "LoopParts LoopResults",

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 from treadle.cache import default_cache
 from treadle.config import config
-from treadle.graph import Apply, FunctionGraph, HasInnerGraph, IfElse
+from treadle.graph import Apply, FunctionGraph
 from treadle.link.c.loading import Recipe, restored
 from treadle.link.c.program import CProgram
 from treadle.link.c.support.libraries import SUPPORT
 from treadle.link.c.table import TABLE
 from treadle.link.c.toolchain import SUPPORT_FOLDER, find_toolchain
-from treadle.link.vm import ExportRequest, Program, ProgramGraph, PythonLinker, RuleLinker
+from treadle.link.vm import ExportRequest, Program, ProgramGraph, PythonLinker
+from treadle.tensor import LoopLinker
 
 
-class CLinker(RuleLinker):
+class CLinker(LoopLinker):
     """Links graphs to C.
 
     Parameters
@@ -37,16 +37,6 @@ class CLinker(RuleLinker):
         from treadle.link.c.checking import check
 
         check(node)
-
-    def expanded(self, fgraph: FunctionGraph, *, whole: bool = False) -> FunctionGraph:
-        """Return the graph with ops that have no rule replaced by simpler ones, in bodies of loops too."""
-        once = partial(super().expanded, whole=whole)
-        graph = once(fgraph)
-        if not any(isinstance(node.op, HasInnerGraph | IfElse) for node in graph.apply_nodes):
-            return graph
-        from treadle.tensor import expand_with_loops
-
-        return expand_with_loops(graph, once, partial(self.expanded, whole=whole))
 
     def foresee(self, nodes: Sequence[Apply]) -> None:
         """Compile what all programs call while the cache is looked into, if the compile directory has nothing yet.

@@ -3,39 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treadle.config import COLLECTOR, config, span
-from treadle.graph import Apply, Constant, FunctionGraph, HasInnerGraph, IfElse, Type, toposort
+from treadle.graph import Apply, Constant, FunctionGraph, Type, toposort
 from treadle.link.numba.dtypes import STORAGES
 from treadle.link.numba.program import NumbaProgram, Recipe
 from treadle.link.numba.table import TABLE
 from treadle.link.vm import WATCH, Program, ProgramGraph, TableLinker
+from treadle.tensor import LoopLinker
 
 if TYPE_CHECKING:
     from treadle.kernels import Address
 
 
-class NumbaLinker(TableLinker):
+class NumbaLinker(LoopLinker, TableLinker):
     """Links graphs to Numba. Numba is imported when the first graph is linked."""
 
     table = TABLE
     scalars = "treadle.link.numba.SCALARS"
     drives_in_python = True
-
-    def expanded(self, fgraph: FunctionGraph, *, whole: bool = False) -> FunctionGraph:
-        """Return the graph with ops that have no rule replaced by simpler ones, in bodies of loops too."""
-        once = partial(super().expanded, whole=whole)
-        graph = once(fgraph)
-        if not any(isinstance(node.op, HasInnerGraph | IfElse) for node in graph.apply_nodes):
-            return graph
-        from treadle.tensor import expand_with_loops
-
-        return expand_with_loops(graph, once, partial(self.expanded, whole=whole))
 
     def inside(self, node: Apply) -> list[Apply]:
         """Return the nodes inside of a node, such as those of a loop's step."""
