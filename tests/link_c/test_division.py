@@ -27,7 +27,7 @@ DEFINED = re.compile(r"^TR_LOCAL int(?:64_t)? (\w+)\(.*\{$", re.MULTILINE)
 
 @pytest.fixture(autouse=True)
 def _two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(division, "_processors", lambda: 2)
+    monkeypatch.setattr(division, "usable_processors", lambda: 2)
 
 
 def model() -> tuple[list[Any], list[Any], list[Any]]:
@@ -86,7 +86,7 @@ def test_shares_are_alike_in_size_and_hold_every_function_once(link: Link, comma
 def test_one_processor_compiles_everything_at_once(
     link: Link, commands: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(division, "_processors", lambda: 1)
+    monkeypatch.setattr(division, "usable_processors", lambda: 1)
     inputs, outputs, values = model()
     program = link(inputs, outputs)
     assert division.MACRO not in program.source

@@ -38,7 +38,7 @@ from treadle.config.errors import (
 from treadle.config.frames import run_inside
 from treadle.config.kinds import BOOL, FLOAT, INT, OPTIONAL_BOOL, PATH, STR, Kind, choice, subset
 from treadle.config.lazy import VERSION, UpwardCalls, lazy_module, lazy_names, list_names, versioned_names
-from treadle.config.locks import live_locks, new_condition, new_lock
+from treadle.config.locks import live_locks, new_condition, new_lock, usable_processors
 from treadle.config.messages.notices import user_depth, warn_user
 from treadle.config.messages.places import (
     is_foreign_file,
@@ -65,8 +65,8 @@ __all__ = [
     "choice", "collecting", "config", "counted", "dataclass", "discover", "frozen", "install_advice",
     "installed_version", "is_foreign_file", "is_imported", "is_installed_file", "is_library_file", "is_own_file",
     "is_own_module", "lazy_module", "lazy_names", "list_names", "live_locks", "modules_awaited", "new_condition",
-    "new_lock", "package_folders", "run_inside", "span", "subset", "tally", "text_of", "user_depth",
-    "versioned_names", "warn_user",
+    "new_lock", "package_folders", "run_inside", "span", "subset", "tally", "text_of", "usable_processors",
+    "user_depth", "versioned_names", "warn_user",
 ]  # fmt: skip
 
 

@@ -10,6 +10,15 @@ import weakref
 from typing import Any
 
 
+def usable_processors() -> int:
+    """Return how many processors this process may use.
+
+    >>> usable_processors() >= 1
+    True
+    """
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 class _Registry:
     """Every lock that is alive; it frees them in a forked child."""
 

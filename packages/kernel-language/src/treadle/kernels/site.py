@@ -10,7 +10,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, Protocol
 
 from treadle.config import dataclass
-from treadle.graph import LoweringTable
+from treadle.graph import LoweringTable, may_use_input
 from treadle.kernels.kinds import SIZES
 from treadle.kernels.language import SHAPE, Status
 
@@ -112,6 +112,20 @@ class Site(ABC):
     A rule asks for its operands, has results and working memory made, of lengths that are known by then, and calls
     kernels. Whatever it writes runs in order. Results are not set to 0.
     """
+
+    # The node whose statements are written.
+    node: Apply
+
+    def is_overwritten(self, x: Variable) -> bool:
+        """Whether the op says that it overwrites an operand, which rewriting allows; a rule that asks does so."""
+        found = self.node.inputs.count(x) == 1 and self.node.inputs.index(x) in overwritten_inputs(self.node)
+        if found and may_use_input(x):
+            self.note_overwriting()
+        return found
+
+    @abstractmethod
+    def note_overwriting(self) -> None:
+        """Note that the program overwrites arguments."""
 
     @abstractmethod
     def array(self, x: Variable) -> Given:

@@ -226,7 +226,6 @@ if TYPE_CHECKING:  # written by `./dev pages`
     from treadle.tensor.linking.basic_parts import *  # noqa: F403
     from treadle.tensor.linking.device_linker import *  # noqa: F403
     from treadle.tensor.linking.devices import *  # noqa: F403
-    from treadle.tensor.linking.generator_states import *  # noqa: F403
     from treadle.tensor.linking.lengths import *  # noqa: F403
     from treadle.tensor.linking.locking import *  # noqa: F403
     from treadle.tensor.linking.loop_linker import *  # noqa: F403

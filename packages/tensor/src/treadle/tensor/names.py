@@ -56,7 +56,6 @@ LAZY = {
     "linking.basic_parts": "basic_part",
     "linking.device_linker": "DeviceLinker",
     "linking.devices": "Devices",
-    "linking.generator_states": "expand_with_loops",
     "linking.lengths": "LENGTH_OPERATORS REDUCED_BY",
     "linking.locking": "SHORT_VECTOR locking_of",
     "linking.loop_linker": "LoopLinker",

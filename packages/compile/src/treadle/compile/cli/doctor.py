@@ -17,7 +17,7 @@ from treadle.cache import default_cache
 from treadle.compile.errors import UnknownNameError
 from treadle.compile.functions.facade import function
 from treadle.compile.mode.backends import BACKENDS
-from treadle.config import EntryPointLoadError, discover, installed_version
+from treadle.config import EntryPointLoadError, discover, installed_version, usable_processors
 
 if TYPE_CHECKING:
     import argparse
@@ -88,10 +88,9 @@ def examine(backends: Iterable[str]) -> Iterator[Finding]:
 
 
 def _processors() -> Finding:
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     limits = [f"{name}={os.environ[name]}" for name in names if name in os.environ]
-    return Finding("processors", "ok", ", ".join([f"{usable} usable of {os.cpu_count()}", *limits]))
+    return Finding("processors", "ok", ", ".join([f"{usable_processors()} usable of {os.cpu_count()}", *limits]))
 
 
 def _cache() -> Iterator[Finding]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 from collections import defaultdict
-from functools import partial
 from typing import TYPE_CHECKING
 
 from treadle.config import TreadleError, new_lock
@@ -77,9 +76,6 @@ class _Anticipation:
                 for at, x in enumerate(node.inputs):
                     clients[x].append((node, at))
             self._begin(_head(variables), [*_simple(nodes), *_of_ops(nodes, clients)], first=True)
-            # Functions of elements, which `begin` looks for, ask the compiler where its C library is.
-            if not isinstance(toolchain := find_toolchain(), str):
-                BACKGROUND.start(partial(simd_functions, toolchain), "vectors")
 
     def begin(self, fgraph: FunctionGraph) -> None:
         if all(has_type(v.type) for v in (*fgraph.inputs, *fgraph.outputs)):
@@ -109,6 +105,8 @@ class _Anticipation:
         parts = ([n for n in missing if n in simple], [n for n in missing if n not in simple])
         for part in parts:
             OBJECTS.begin(toolchain, Source("", head, library, tuple(part)))
+        if first:  # functions of elements, which come next, ask the compiler where its C library is
+            BACKGROUND.start(lambda: simd_functions(toolchain), "vectors")
 
 
 _ANTICIPATION = _Anticipation()

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from treadle.graph import Apply, Variable
     from treadle.tensor.linking.generator_forms import Source
 
-__all__ = ["expand_with_loops"]
-
 
 def expand_with_loops(
     simpler: FunctionGraph,

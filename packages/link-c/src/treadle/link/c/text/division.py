@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
 from typing import TYPE_CHECKING
+
+from treadle.config import usable_processors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -37,7 +38,7 @@ def divided(functions: Sequence[str], needs: Callable[[str], Mapping[str, str]])
     """
     helpers = [needs(text) for text in functions]
     every = {name: body for needed in helpers for name, body in needed.items()}
-    if sum(map(_effort, functions)) + sum(map(len, every.values())) < LEAST or _processors() < RUNS:
+    if sum(map(_effort, functions)) + sum(map(len, every.values())) < LEAST or usable_processors() < RUNS:
         return None
     declared = [f"TR_LOCAL {match[1]};" for text in functions for match in _STATIC.finditer(text)]
     shares = _shares(functions, helpers)
@@ -74,8 +75,3 @@ def _shares(functions: Sequence[str], helpers: Sequence[Mapping[str, str]]) -> l
 def _effort(function: str) -> int:
     """Return the characters of a function, weighted by how long they take."""
     return len(function) * (_LOOPS if "  for (" in function else 1)
-
-
-def _processors() -> int:
-    """Return how many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

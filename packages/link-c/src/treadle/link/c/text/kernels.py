@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from treadle.graph import may_use_input
 from treadle.kernels import (
     BY_NUMPY,
     Comparison,
@@ -166,15 +165,13 @@ class CSite(Site):
     def spare(self, x: Variable) -> Length:
         """Return 1 where an operand has a block that nothing needs after, or may be overwritten whoever owns it."""
         at = self.unit.slot(x)
-        if self._is_overwritten(x):
+        if self.is_overwritten(x):
             return Length(f"!({self._fixed(at)})")
         return Length(f"(v[{at}].own != 0)") if self._is_dying(x) else Length("0")
 
-    def _is_overwritten(self, x: Variable) -> bool:
-        """Whether the op says that it overwrites an operand, which rewriting allows; a rule that asks does so."""
-        is_overwritten = self.node.inputs.count(x) == 1 and self.node.inputs.index(x) in overwritten_inputs(self.node)
-        self.unit.root.overwrites |= is_overwritten and may_use_input(x)
-        return is_overwritten
+    def note_overwriting(self) -> None:
+        """Note that the program overwrites arguments."""
+        self.unit.root.overwrites = True
 
     def _fixed(self, at: int) -> str:
         """Return the condition that an array is, or shows, an argument that is read-only."""
@@ -186,7 +183,7 @@ class CSite(Site):
     def output_over(self, out: Variable, lengths: Sequence[Length | int], x: Variable) -> tuple[Given, Length]:
         """Return a result, in the block of an operand if that is as large and nothing needs it after."""
         at = self.unit.slot(x)
-        if self._is_overwritten(x):
+        if self.is_overwritten(x):
             self.unit.views(out, x)
         elif not self._is_dying(x):
             return self.output(out, lengths), Length("0")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-
-from treadle.config import config
+from treadle.config import config, usable_processors
 
 # The most threads, and the bytes of what each is given.
 THREADS, SHARE = 64, 64
@@ -41,9 +39,4 @@ def run_in_threads(threads, pieces, function, room, shares):  # i8 i8 i8 i8 i8
 
 def thread_count() -> int:
     """Return the number of threads that loops are shared among: option ``numba__threads``."""
-    given: int = config.numba__threads
-    if given:
-        return given
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return int(config.numba__threads) or usable_processors()

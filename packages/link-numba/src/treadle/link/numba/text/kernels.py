@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from treadle.graph import may_use_input
 from treadle.kernels import (
     Comparison,
     Given,
@@ -20,7 +19,6 @@ from treadle.kernels import (
     memory_code,
     numba_lines,
     numba_name,
-    overwritten_inputs,
     value_code,
     value_kind,
 )
@@ -218,15 +216,13 @@ class NumbaSite(Site):
         self._numbers.append((out, value))
         return self._given(value)
 
-    def _is_overwritten(self, x: Variable) -> bool:
-        """Whether the op says that it overwrites an operand, which rewriting allows; a rule that asks does so."""
-        is_overwritten = self.node.inputs.count(x) == 1 and self.node.inputs.index(x) in overwritten_inputs(self.node)
-        self.writer.overwrites |= is_overwritten and may_use_input(x)
-        return is_overwritten
+    def note_overwriting(self) -> None:
+        """Note that the program overwrites arguments."""
+        self.writer.overwrites = True
 
     def spare(self, x: Variable) -> Length:
         """Return 1 where an operand fills a buffer that nothing needs after, or may be overwritten wherever it is."""
-        if self._is_overwritten(x):
+        if self.is_overwritten(x):
             return Length("1")
         return Length(str(int(self.node.inputs.count(x) == 1 and self.writer.may_overwrite(x))))
 
@@ -234,7 +230,7 @@ class NumbaSite(Site):
         """Return a result, in the memory of an operand of its shape in C order that may be overwritten."""
         writer, value = self.writer, self.writer.array(x)
         dims = [writer.let(str(n), "n") for n in lengths]
-        if out not in writer.places and self._is_overwritten(x):
+        if out not in writer.places and self.is_overwritten(x):
             return self._chosen(out, writer.known_dims(out, dims), value)
         known = [self._equal.get(n, n) for n in dims] == [self._equal.get(n, n) for n in value.dims]
         if out in writer.places or not known or self.node.inputs.count(x) != 1 or not writer.may_overwrite(x):

@@ -31,10 +31,6 @@ class _Text:
     units: tuple[Unit, ...]
 
 
-def _zero(code: str) -> str:
-    return {"i8": "0", "b1": "False"}.get(code, f"{code}(0)")
-
-
 def called(writer: GraphWriter, texts: Sequence[Sequence[str]], names: Sequence[str]) -> list[str]:
     """Turn statements, cut into parts, into functions; return the statements that call them.
 
@@ -82,7 +78,8 @@ def _function(
     """Return the function of a part, and its parameters: by default, the names that it reads."""
     codes = writer.codes
     names = [*_ALWAYS, *part.read] if parameters is None else list(parameters)
-    stop = ", ".join([r"\1", *(_zero(codes.get(n, "i8")) for n in returned)])
+    kinds = [codes.get(n, "i8") for n in returned]
+    stop = ", ".join([r"\1", *({"i8": "0", "b1": "False"}.get(code, f"{code}(0)") for code in kinds)])
     body = [_STOP.sub(stop, line) for line in part.lines]
     body.append(f"return {', '.join(['0', *returned])}")
     return make_kernel("part", [(n, codes.get(n, "i8")) for n in names], body, part.units), names

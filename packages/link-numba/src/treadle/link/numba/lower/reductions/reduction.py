@@ -41,7 +41,7 @@ def accumulation(kind: str, ndim: int, source: Storage, inner: str) -> Unit:
     along = [*row.start(), *blocks(last, [], [row]), *row.end(), "o[o_q] = " + acc.stored(whole)]
     across = [
         f"for d{last} in range(n{last}):",
-        f"    {place} = " + acc.stored(combined(kind, acc, _grouped(acc.loaded(place)), element)),
+        f"    {place} = " + acc.stored(combined(kind, acc, f"({acc.loaded(place)})", element)),
     ]
     inside = [
         f"x_q = {offset(x, range(last))}",
@@ -54,10 +54,6 @@ def accumulation(kind: str, ndim: int, source: Storage, inner: str) -> Unit:
     lines += [*nest(last, inside), "return 0"]
     params = [*lengths(ndim), *x.params(), *o.params()]
     return make_kernel(kind, params, lines, LIBRARY.used_by("\n".join(lines)))
-
-
-def _grouped(text: str) -> str:
-    return f"({text})"
 
 
 def cleared(writer: GraphWriter, dims: Sequence[str], dtype: str, kind: str) -> ArrayValue:
