@@ -342,5 +342,6 @@ class TorchFunction:
         return to_native(from_host(np.asarray(value), dtype), dtype).to(self._place)
 
 
-# It imports PyTorch's compiler when it is first called, unlike torch.compiler.disable, which does at once.
-_untraced: Callable[..., Any] = torch._disable_dynamo(TorchFunction._run)
+# The first imports PyTorch's compiler when it is first called, torch.compiler.disable at once.
+_disable: Callable[..., Any] = getattr(torch, "_disable_dynamo", torch.compiler.disable)
+_untraced: Callable[..., Any] = _disable(TorchFunction._run)
