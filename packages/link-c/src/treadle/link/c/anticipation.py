@@ -105,7 +105,7 @@ class _Anticipation:
         parts = ([n for n in missing if n in simple], [n for n in missing if n not in simple])
         for part in parts:
             OBJECTS.begin(toolchain, Source("", head, library, tuple(part)))
-        if first:  # functions of elements, which come next, ask the compiler where its C library is
+        if first and missing:  # functions of elements, which come next, ask the compiler where its C library is
             BACKGROUND.start(lambda: simd_functions(toolchain), "vectors")
 
 
