@@ -15,7 +15,6 @@ from treadle.config import TreadleError, new_lock
 from treadle.graph import Constant, DeepCopyOp, FunctionGraph, Unsupported
 from treadle.kernels import TABLE as KERNELS
 from treadle.link.c.assembly import Assembly, helper_head
-from treadle.link.c.background import BACKGROUND
 from treadle.link.c.checking import has_type
 from treadle.link.c.conventions.dtypes import CTYPES
 from treadle.link.c.linking import LINKS_HELPERS, helper_library
@@ -24,7 +23,6 @@ from treadle.link.c.objects import OBJECTS, Source
 from treadle.link.c.support.prebuilt import PREBUILT
 from treadle.link.c.text.expression import expression
 from treadle.link.c.text.prelude import HEADERS
-from treadle.link.c.text.simd import simd_functions
 from treadle.link.c.text.unit import FEWEST_OPERANDS, FEWEST_SPARES, rounded_rank, write_unit
 from treadle.link.c.toolchain import Toolchain, find_toolchain, support_cache
 from treadle.tensor import (
@@ -105,8 +103,6 @@ class _Anticipation:
         parts = ([n for n in missing if n in simple], [n for n in missing if n not in simple])
         for part in parts:
             OBJECTS.begin(toolchain, Source("", head, library, tuple(part)))
-        if first and missing:  # functions of elements, which come next, ask the compiler where its C library is
-            BACKGROUND.start(lambda: simd_functions(toolchain), "vectors")
 
 
 _ANTICIPATION = _Anticipation()
