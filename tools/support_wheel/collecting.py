@@ -21,6 +21,7 @@ from treadle.link.c.toolchain import find_toolchain
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from treadle.graph import Apply
     from treadle.link.c.toolchain import Toolchain
     from treadle.link.vm import Program
 
@@ -80,6 +81,9 @@ class Collector(CLinker):
 
     def anticipate(self, fgraph: FunctionGraph) -> None:
         """Compile nothing ahead: no program follows, and the folder goes while compilers would still write to it."""
+
+    def foresee(self, nodes: Sequence[Apply]) -> None:
+        """Compile nothing ahead, as `anticipate`."""
 
     def collect(self, graph: Graph, *, rewritten: bool) -> None:
         """Collect the helpers of a graph, as it is or as a function of it has it; what C cannot compute has none."""
