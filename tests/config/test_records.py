@@ -206,6 +206,10 @@ def test_refuses_a_field_without_default_behind_one_that_has_one() -> None:
         dataclass(Given)
 
 
+def test_methods_name_the_builtins_as_other_functions_do() -> None:
+    assert {"__builtins__", "__name__"} <= Point.__init__.__globals__.keys()
+
+
 def test_names_of_fields_are_the_methods_own() -> None:
     """Names that the text of methods uses itself, in classes of as many fields as another one."""
 

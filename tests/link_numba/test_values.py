@@ -217,7 +217,7 @@ def test_an_element_that_is_repeated_a_few_times_is_read_once(link: Link, dtype:
     x = TensorType(dtype, (None, None))("x")
     repeated = tt.alloc(x[:, :, None], x.shape[0], x.shape[1], count)
     program = link([x], [repeated])
-    assert ("o_q + d2" in program.source) == (count in {1, 9})
+    assert ("o_q + d2" in program.source) == (count == 9)
     value = np.arange(42).reshape(6, 7).astype(dtype)
     for each in (value, value[::-2, 1::3], value.T, value[:0], value[:, :1]):
         np.testing.assert_array_equal(program(each)[0], np.repeat(each[:, :, None], count, 2), strict=True)

@@ -7,6 +7,7 @@ the others are closures.
 
 from __future__ import annotations
 
+import builtins
 from reprlib import recursive_repr
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -79,8 +80,9 @@ def _with_methods(
 
 def _compiled(cls: type, fields: Fields, *, eq: bool, frozen: bool) -> dict[str, Method]:
     """Return ``__init__``, and ``__eq__`` and ``__hash__`` where they are asked for."""
-    # Frames of the methods are those of the class's module, as messages ask.
-    scope: dict[str, Any] = {"__name__": cls.__module__, "_set": object.__setattr__, "_MADE": _MADE}
+    # Frames of the methods are those of the class's module, as messages ask. PyTorch's compiler looks for the builtins.
+    scope: dict[str, Any] = {"__name__": cls.__module__, "__builtins__": vars(builtins)}
+    scope |= {"_set": object.__setattr__, "_MADE": _MADE}
     methods = {"__init__": _initializer(cls, fields, scope, frozen=frozen)}
     if eq:
         compared = [f.name for f in fields if f.compare]
