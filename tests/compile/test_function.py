@@ -308,6 +308,13 @@ def test_arguments_by_name_take_the_quick_way(mode: str, monkeypatch: pytest.Mon
     np.testing.assert_array_equal(g(ones, z=np.array(1.0), y=2), [3.0, 3.0])
 
 
+def test_the_list_of_outputs_is_no_input() -> None:
+    x, subset = tt.dvector("x"), tt.lvector("output_subset")
+    f = compiled([x, In(subset, value=np.array([5]))], [x.sum(), x.sum() + subset.sum()])
+    (value,) = f(np.ones(3), output_subset=[1])
+    assert value == 8.0
+
+
 @pytest.mark.documents("error:CallError", "F39")
 def test_wrong_calls_say_what_is_wrong_and_how_to_call() -> None:
     x, y, twin = tt.dscalar("x"), tt.dscalar("y"), tt.dscalar("x")

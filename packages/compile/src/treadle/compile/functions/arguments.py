@@ -20,6 +20,10 @@ else:
     inspect = lazy_module("inspect")
 
 
+# The keyword argument that lists which outputs to compute.
+SUBSET = "output_subset"
+
+
 class Missing:
     """Marker of an argument that was not given."""
 
@@ -44,9 +48,9 @@ class Signature:
         self._by_name: dict[str | None, list[int]] = {}
         for i, item in enumerate(inputs):
             self._by_name.setdefault(item.name, []).append(i)
-        # By place among the open ones: the names that are one input's, and what has no default.
+        # By place among the open ones: the names that are one input's and nothing else, and what has no default.
         named = ((at, self.inputs[i].name) for at, i in enumerate(self.open))
-        self._named = [(at, name) for at, name in named if name is not None and len(self._by_name[name]) == 1]
+        self._named = [(at, name) for at, name in named if name and len(self._by_name[name]) == 1 and name != SUBSET]
         self._needed = [at for at, i in enumerate(self.open) if i in self._required]
 
     def __str__(self) -> str:
@@ -142,7 +146,7 @@ class Signature:
     def for_python(self) -> inspect.Signature:
         """Return what ``inspect.signature`` shows: the inputs by name, or where that is impossible just ``*args``."""
         kinds = inspect.Parameter
-        subset = kinds("output_subset", kinds.KEYWORD_ONLY, default=None)
+        subset = kinds(SUBSET, kinds.KEYWORD_ONLY, default=None)
         try:
             return inspect.Signature([*(self._parameter(self.inputs[i]) for i in self.open), subset])
         except (TypeError, ValueError, IndexError):
