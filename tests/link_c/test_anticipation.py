@@ -19,7 +19,7 @@ from treadle.link.c.assembly import helper_head
 from treadle.link.c.errors import HelperError
 from treadle.link.c.linking import helper_library
 from treadle.link.c.objects import HelperObjects, Source
-from treadle.link.c.text.prelude import HEADERS
+from treadle.link.c.text.prelude import HEADERS, prelude
 from treadle.link.c.toolchain import Toolchain, find_toolchain
 
 if TYPE_CHECKING:
@@ -76,6 +76,33 @@ def test_all_helpers_of_a_model_are_foreseen(commands: list[list[str]]) -> None:
     assert compiled(commands) == 3
 
 
+def test_all_helpers_of_a_loop_and_its_gradient_are_foreseen(commands: list[list[str]]) -> None:
+    w, h, x = tt.dmatrix("w"), tt.dvector("h"), tt.dmatrix("x")
+
+    def body(carry: Any, row: Any) -> tuple[Any, Any]:
+        new = tt.tanh(w @ carry + row)
+        return new, new
+
+    # Rewriting leaves two of the three dimensions that stacked columns have.
+    _, rows = tt.scan_with_carry(body, h, x, length=5)
+    y = tt.sqr(rows).sum()
+    inputs, outputs = [w, h, x], [y, *tt.grad(y, [w, h])]
+    f = function(inputs, outputs, mode="C")
+    join()
+    # Those of all programs, those of these ops, and tanh: nothing is compiled with the program, or twice.
+    assert compiled(commands) == 3
+    values = [np.full((2, 2), 0.5), np.ones(2), np.arange(10.0).reshape(5, 2)]
+    for value, expected in zip(f(*values), function(inputs, outputs, mode="VM")(*values), strict=True):
+        np.testing.assert_allclose(value, expected)
+
+
+def test_text_that_watches_the_clock_needs_no_headers() -> None:
+    library = helper_library(find_toolchain())  # type: ignore[arg-type]  # there is one
+    text = helper_head(2, 16) + library.object_text([*library.linked("tr_watch tr_watched")])
+    assert "clock_gettime" in prelude(text)
+    assert "#include" not in prelude(text)
+
+
 def test_nothing_is_begun_before_the_cache_is_asked_where_helpers_were_compiled(
     commands: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,7 +129,7 @@ def test_helpers_of_one_kind_of_graph_are_anticipated_once(commands: list[list[s
 
 def test_wrong_guess_changes_no_result(commands: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
     inputs, y = step()
-    monkeypatch.setattr(anticipation, "_head", lambda _: helper_head(8, 1024, 16))
+    monkeypatch.setattr(anticipation, "helper_head", lambda *_: helper_head(8, 1024))
     f = function(inputs, y, mode="C")
     np.testing.assert_allclose(f(X, X.T), ((X @ X.T + 1) ** 2).sum(axis=0))
     join()
@@ -133,7 +160,7 @@ def test_who_needs_helpers_waits_for_those_that_are_being_compiled(commands: lis
     library = helper_library(toolchain)
     names = tuple(filter(library.is_linked, library.linked("tr_execute tr_vectors tr_block8")))
     objects = HelperObjects()
-    few = Source("", HEADERS + helper_head(2, 16, 16), library, names[:2])
+    few = Source("", HEADERS + helper_head(2, 16), library, names[:2])
     objects.begin(toolchain, few)
     source = Source("", few.head, library, names)
     files = objects.supply(toolchain, source, names)

@@ -21,7 +21,7 @@ from treadle.link.c.objects import OBJECTS, Source
 from treadle.link.c.runtime import Library
 from treadle.link.c.runtime.linked import LEAST, declarations
 from treadle.link.c.text.prelude import HEADERS, prelude
-from treadle.link.c.text.unit import FEWEST_OPERANDS, FEWEST_SPARES
+from treadle.link.c.text.unit import FEWEST_OPERANDS
 from treadle.link.c.toolchain import Toolchain, find_toolchain
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def test_program_takes_an_object_with_a_helper_that_needs_others(link: Link) -> 
     # Products of float64 copy operands, which the sum does not.
     names = ("tr_matmul_f64", "tr_keep")
     library.linked(" ".join(names))
-    head = HEADERS + helper_head(2, FEWEST_OPERANDS, FEWEST_SPARES)
+    head = HEADERS + helper_head(2, FEWEST_OPERANDS)
     made = OBJECTS.make(toolchain, Source("", head, library, names), names)
     x = tt.dmatrix("x")
     program = link([x], [x.sum(axis=0)])

@@ -2,7 +2,6 @@
 #define TR_OPS 256
 #define TR_HEAD 16
 #define TR_TYPE_AT 8
-#define TR_SPARES 16
 /* uses tr_block8, tr_block4, tr_broadcast, tr_fits, tr_show, tr_hand_on, tr_overwrite, tr_discard, tr_drop, tr_take, tr_alloc, tr_result, tr_prepare, tr_iterate, tr_iterate_runs, tr_elemwise_runs, tr_open, tr_enter, tr_expect, tr_leave, tr_release, tr_free, tr_perform, tr_execute */
 static const int d0[] = {0, 2, 3};
 static const unsigned char d1[] = {8, 4, 8};

@@ -2,7 +2,6 @@
 #define TR_OPS 256
 #define TR_HEAD 16
 #define TR_TYPE_AT 8
-#define TR_SPARES 16
 static void *tr_at_dgetrf;
 static void *tr_at_dtrsv;
 static void *tr_at_dtrsm;

@@ -12,28 +12,30 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from treadle.config import TreadleError, new_lock
-from treadle.graph import Constant, DeepCopyOp, FunctionGraph, Unsupported
+from treadle.graph import Constant, DeepCopyOp, FunctionGraph, HasInnerGraph, Unsupported
 from treadle.kernels import TABLE as KERNELS
 from treadle.link.c.assembly import Assembly, helper_head
 from treadle.link.c.checking import has_type
 from treadle.link.c.conventions.dtypes import CTYPES
-from treadle.link.c.linking import LINKS_HELPERS, helper_library
+from treadle.link.c.linking import ANTICIPATED, LINKS_HELPERS, helper_library
 from treadle.link.c.lower.reductions.reduction import reducer_name
 from treadle.link.c.objects import OBJECTS, Source
 from treadle.link.c.support.prebuilt import PREBUILT
 from treadle.link.c.text.expression import expression
 from treadle.link.c.text.prelude import HEADERS
-from treadle.link.c.text.unit import FEWEST_OPERANDS, FEWEST_SPARES, rounded_rank, write_unit
+from treadle.link.c.text.unit import FEWEST_OPERANDS, rounded_rank, write_unit
 from treadle.link.c.toolchain import Toolchain, find_toolchain, support_cache
 from treadle.tensor import (
     AdvancedIncSubtensor,
     AdvancedSubtensor,
     DimShuffle,
     Elemwise,
+    Join,
     LogSoftmax,
     LogSumExp,
     MatMul,
     Reduction,
+    Scan,
     ShapeI,
     Softmax,
     SumTo,
@@ -52,6 +54,8 @@ if TYPE_CHECKING:
 _EACH = ("tr_execute", "tr_block8", "tr_vectors")
 _LOOPS = ("tr_alloc", "tr_release", "tr_scalars", "tr_transfer", "tr_move8", "tr_fused", "tr_ahead")
 _SUMMED = ("tr_sum_to", "tr_keep", "tr_reduce")
+# What loops call; those of numbers the first two.
+_STEPS = ("tr_rows_begin", "tr_watch", "tr_adopt", "tr_copy", "tr_drop", "tr_pass", "tr_rows_put")
 _TAKEN = "tr_adopt"
 
 
@@ -68,26 +72,26 @@ class _Anticipation:
         """Begin what is told without the tables of functions, and is in no other package."""
         self._new.add(support_cache().directory)
         if all(has_type(x.type) for node in nodes for x in (*node.inputs, *node.outputs)):
-            variables = (x for node in nodes for x in (*node.inputs, *node.outputs))
-            clients: defaultdict[Variable, list[tuple[Apply, int]]] = defaultdict(list)
-            for node in nodes:
-                for at, x in enumerate(node.inputs):
-                    clients[x].append((node, at))
-            self._begin(_head(variables), [*_simple(nodes), *_of_ops(nodes, clients)], first=True)
+            nodes = _with_inner(nodes)
+            self._begin(_rank(nodes), [*_simple(nodes), *_of_ops(nodes, _clients(nodes))], first=True)
 
     def begin(self, fgraph: FunctionGraph) -> None:
         if all(has_type(v.type) for v in (*fgraph.inputs, *fgraph.outputs)):
-            nodes, clients = fgraph.apply_nodes, fgraph.clients
+            nodes = _with_inner(fgraph.apply_nodes)
+            clients, rank = _clients(nodes), _rank(nodes)
+            ANTICIPATED[fgraph] = rank
             names = [*_simple(nodes), *_of_ops(nodes, clients), *_of_functions(nodes, clients)]
-            self._begin(_head(fgraph.variables), names, first=False)
+            self._begin(rank, names, first=False)
             if support_cache().directory in self._new:
-                self._begin(_head(fgraph.variables), _of_kernels(fgraph), first=False)
+                self._begin(rank, _of_kernels(nodes, clients), first=False)
 
-    def _begin(self, head: str, names: Sequence[str], *, first: bool) -> None:
+    def _begin(self, rank: int, names: Sequence[str], *, first: bool) -> None:
         toolchain = find_toolchain()
         if isinstance(toolchain, str) or not LINKS_HELPERS or toolchain.threads:
             return
-        head, names = HEADERS + head, tuple(dict.fromkeys(names))
+        # The definitions that the helpers will probably have in front of them.
+        head = HEADERS + helper_head(rounded_rank(rank), FEWEST_OPERANDS)
+        names = tuple(dict.fromkeys(names))
         question = support_cache().directory, toolchain, head, names
         with self._lock:
             if question in self._asked:
@@ -122,6 +126,32 @@ def anticipate(fgraph: FunctionGraph) -> None:
         _ANTICIPATION.begin(fgraph)
 
 
+def _with_inner(nodes: Iterable[Apply]) -> list[Apply]:
+    """Return nodes with those of the graphs that they hold."""
+    found = [*nodes]
+    for node in found:
+        if isinstance(node.op, HasInnerGraph):
+            found += node.op.fgraph.apply_nodes
+    return found
+
+
+def _clients(nodes: Iterable[Apply]) -> Clients:
+    clients: defaultdict[Variable, list[tuple[Apply, int]]] = defaultdict(list)
+    for node in nodes:
+        for at, x in enumerate(node.inputs):
+            clients[x].append((node, at))
+    return clients
+
+
+def _rank(nodes: Iterable[Apply]) -> int:
+    """Return the most dimensions, which a program asks for although rewriting may leave fewer.
+
+    Helpers for fewer would have to be compiled after it.
+    """
+    variables = (x for node in nodes for x in (*node.inputs, *node.outputs))
+    return max((x.type.ndim for x in variables if has_type(x.type)), default=1)  # type: ignore[attr-defined]  # tensors
+
+
 def _simple(nodes: Iterable[Apply]) -> list[str]:
     """Return the names of helpers that programs of any ops call."""
     names = [*_EACH]
@@ -137,7 +167,7 @@ def _of_ops(nodes: Iterable[Apply], clients: Clients) -> Iterator[str]:
     """Yield the names of further helpers, but for those of functions of elements."""
     for node in nodes:
         if isinstance(node.op, Reduction):
-            if node.op.kind in {"sum", "max"} and has_type(node.inputs[0].type):
+            if node.op.kind in {"sum", "max", "any", "all"} and has_type(node.inputs[0].type):
                 yield reducer_name(node.op, node.inputs[0].type.dtype)  # type: ignore[attr-defined]  # a tensor's
             if _is_normalized(node, clients):
                 yield f"tr_normalize_{_short(node.outputs[0])}"
@@ -147,6 +177,11 @@ def _of_ops(nodes: Iterable[Apply], clients: Clients) -> Iterator[str]:
             yield _TAKEN
         elif isinstance(node.op, Softmax | LogSoftmax | LogSumExp) and has_type(node.outputs[0].type):
             yield f"tr_normalize_{_short(node.outputs[0])}"
+        elif isinstance(node.op, Join):
+            yield "tr_join"
+        elif isinstance(node.op, Scan):
+            is_of_numbers = all(has_type(x.type) and not x.type.ndim for x in node.op.fgraph.inputs)  # type: ignore[attr-defined]  # tensors
+            yield from _STEPS[:2] if is_of_numbers else _STEPS
 
 
 def _of_functions(nodes: Iterable[Apply], clients: Clients) -> Iterator[str]:
@@ -202,25 +237,26 @@ def _of_product(node: Apply, clients: Clients) -> Iterator[str]:
     yield f"tr_matmul_{short}"
     if 1 not in kind.shape:  # type: ignore[attr-defined]  # as above
         yield from ("tr_elemwise_runs", "tr_block1")
-        scaled = [client for client, _ in clients[node.outputs[0]] if _scalar_name(client.op) == "mul"]
-        uses = (client.op for each in scaled for client, _ in clients[each.outputs[0]])
-        if any(_scalar_name(op) in {"add", "sub"} for op in uses):
-            # A step along a gradient.
+        readers = [client for client, _ in clients[node.outputs[0]]]
+        steps = [client for x in readers if _scalar_name(x.op) == "mul" for client, _ in clients[x.outputs[0]]]
+        sums = [x for x in readers if all(_scalar_name(client.op) == "add" for client, _ in clients[x.outputs[0]])]
+        if any(_scalar_name(x.op) in {"add", "sub"} for x in (*steps, *sums)):
+            # A step along a gradient, or what a loop adds up.
             yield f"tr_accumulate_{short}"
 
 
-def _of_kernels(fgraph: FunctionGraph) -> list[str]:
+def _of_kernels(nodes: Iterable[Apply], clients: Clients) -> list[str]:
     """Return the names of kernels, told by writing each node of an op that has some alone."""
     library = helper_library(find_toolchain())  # type: ignore[arg-type]  # there is one
     written: dict[tuple[object, ...], Sequence[str]] = {}
-    for node in fgraph.apply_nodes:
+    for node in nodes:
         if (
             node.op.view_map
             or KERNELS.find(node.op) is None
             or not all(has_type(x.type) for x in (*node.inputs, *node.outputs))
         ):
             continue
-        spare = tuple(_is_spare(x, fgraph.clients) for x in node.inputs)
+        spare = tuple(_is_spare(x, clients) for x in node.inputs)
         kind = node.op, *(x if isinstance(x, Constant) else x.type for x in node.inputs), spare
         if kind not in written:
             written[kind] = ()
@@ -252,9 +288,3 @@ def _short(var: Variable) -> str:
 
 def _scalar_name(op: Op) -> str:
     return getattr(op.scalar_op, "name", "") if isinstance(op, Elemwise) else ""
-
-
-def _head(variables: Iterable[Variable]) -> str:
-    """Return the definitions that the helpers will probably have in front of them."""
-    rank = max((v.type.ndim for v in variables if has_type(v.type)), default=1)  # type: ignore[attr-defined]  # tensors
-    return helper_head(rounded_rank(rank), FEWEST_OPERANDS, FEWEST_SPARES)

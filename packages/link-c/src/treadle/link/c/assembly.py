@@ -29,12 +29,11 @@ _KEEPING = (
 )
 
 
-def helper_head(rank: int, operand_count: int, spares: int) -> str:
+def helper_head(rank: int, operand_count: int) -> str:
     """Return the definitions that helpers need, which differ for some programs."""
     type_at, head = object_layout()
     definitions = (
-        f"#define TR_ND {rank}\n#define TR_OPS {operand_count}\n"
-        f"#define TR_HEAD {head}\n#define TR_TYPE_AT {type_at}\n#define TR_SPARES {spares}\n"
+        f"#define TR_ND {rank}\n#define TR_OPS {operand_count}\n#define TR_HEAD {head}\n#define TR_TYPE_AT {type_at}\n"
     )
     return f"{CODES}{definitions}{TYPES}"
 
@@ -66,7 +65,7 @@ class Assembly:
         tables = [Template(text).substitute(name=name) for text, name in unit.tables.items()]
         body = "\n".join([*tables, *(functions if written is None else [written])])
         helpers = library.linked(body) if link else library.helpers(body)
-        head = helper_head(unit.rank, unit.operand_count, unit.spares)
+        head = helper_head(unit.rank, unit.operand_count)
         routines = [name for name in FIXED if name in unit.routines and unit.own_blas]
         blas = "".join(f"extern void {name}_();\n" for name in routines)
         text = f"{head}{blas}{needs.preamble(written is not None)}{''.join(helpers.values())}{body}\n{init}"

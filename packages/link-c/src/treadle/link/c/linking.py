@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 from treadle.config import COLLECTOR, span
 from treadle.graph import Apply, FunctionGraph
@@ -41,6 +42,8 @@ from treadle.tensor import Elemwise, FusedReduction, locking_of, tensors
 TRIES = 3
 # Whether the platform's linker knows a second symbol for a function.
 LINKS_HELPERS = sys.platform == "linux"
+ANTICIPATED: WeakKeyDictionary[FunctionGraph, int] = WeakKeyDictionary()
+"""For how many dimensions helpers were begun, by the graph, before it was rewritten."""
 # The messages of gcc and clang about a function that is not declared.
 _UNKNOWN = re.compile(r"(?:implicit declaration of function|undeclared function) ['\u2018](\w+)['\u2019]")
 
@@ -80,6 +83,7 @@ def link_graph(
 def _link_graph(
     fgraph: FunctionGraph, native_outputs: frozenset[int], linker: RuleLinker, *, keeps_blocks: bool
 ) -> Program:
+    rank = ANTICIPATED.get(fgraph, 1)
     fgraph = linker.expanded(fgraph)
     order = fgraph.toposort()
     passing = {node for node in order if passes_by(node, has_type)}
@@ -92,6 +96,7 @@ def _link_graph(
         raise BackendUnavailableError(msg)
     with span("code generation"):
         unit = write_unit(fgraph, keeps_blocks=keeps_blocks)
+        unit.ask_rank(rank)
         source = _source(toolchain, unit, link=LINKS_HELPERS and not toolchain.threads)
     if unit.uses_blas:
         begin_loading_blas()

@@ -17,7 +17,7 @@ TYPES = """\
 typedef struct {
   void *(*take)(int64_t); void (*give)(void *);
   int64_t spares, made, reused, overwritten, live, peak, most, wide, steps;
-  struct { void *p; int64_t room; } spare[TR_SPARES];
+  struct { void *p; int64_t room; } spare[256];
 } tr_arena;
 typedef struct {
   char *p; void *own; int64_t room; char *dst; const int64_t *dn; tr_arena *arena; int fixed;
@@ -118,13 +118,13 @@ static void tr_drop(tr_arena *a) {
 }
 """,
     # Small blocks stay with the arena. Of large ones it keeps one at a time, none if there is a pool, and all of them
-    # if the arena outlives the call (most).
+    # in loops and if the arena outlives the call (most), which have many blocks that come again.
     "tr_release": """\
 static void tr_release(tr_var *v) {
   tr_arena *a = v->arena;
   const int large = v->room >= TR_LARGE;
   a->live -= v->room;
-  if (a->spares < TR_SPARES && (!large || a->most || (!a->give && !a->wide))) {
+  if (a->spares < (a->most ? 256 : 16) && (!large || a->most || (!a->give && !a->wide))) {
     a->spare[a->spares].p = v->own;
     a->spare[a->spares++].room = v->room;
     a->wide |= large;

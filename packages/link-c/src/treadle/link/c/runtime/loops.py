@@ -87,8 +87,6 @@ static int tr_rows_put(tr_rows *t, const tr_var *x, int64_t i, tr_kernel k) {
     # Loops look at the clock after a number of steps that is found by looking, and ask Python 20 times a second. The
     # words of the memory that they watch are those of `treadle.link.vm.WATCH`.
     "tr_watch tr_watched": """\
-#include <pthread.h>
-#include <time.h>
 typedef struct { int64_t every; double seen, asked; } tr_watch;
 static int64_t tr_watched(const uintptr_t *F, tr_watch *w, int64_t i) {
   volatile uintptr_t *const told = (volatile uintptr_t *)F[TR_WATCH];

@@ -19,6 +19,8 @@ HEADERS = """\
 #include <stdlib.h>
 #include <string.h>
 #include <math.h>
+#include <pthread.h>
+#include <time.h>
 """
 # The compiler's own names of the types that <stdint.h> and <stddef.h> define.
 _TYPES = (
@@ -55,6 +57,8 @@ _FUNCTIONS = {
     "free": "void free(void *);",
     "malloc": "void *malloc(size_t);",
     "realloc": "void *realloc(void *, size_t);",
+    "pthread_self": "unsigned long pthread_self(void);",
+    "clock_gettime": "struct timespec { long tv_sec, tv_nsec; };\nint clock_gettime(int, struct timespec *);",
 }
 _MACROS = {
     **{f"INT{bits}_MAX": f"__INT{bits}_MAX__" for bits in (8, 16, 32, 64)},
@@ -65,9 +69,10 @@ _MACROS = {
     "NAN": '__builtin_nanf("")',
     "INFINITY": "__builtin_inff()",
     "HUGE_VAL": "__builtin_huge_val()",
-    # On platforms where int64_t is long, the only ones for which programs are written like this.
+    # These are so on Linux, the only system for which programs are written like this.
     "INT64_C(x)": "x##L",
     "UINT64_C(x)": "x##UL",
+    "CLOCK_MONOTONIC": "1",
     "offsetof(type, member)": "__builtin_offsetof(type, member)",
     **{f"{name}(x)": f"__builtin_{name}(x)" for name in ("isnan", "isinf", "isfinite", "signbit")},
 }

@@ -21,8 +21,6 @@ from treadle.tensor import TensorConstant, TensorVariable, tensors
 
 # Instead of a node's position: the text does not belong to a node.
 NO_NODE = -1
-# The number of free blocks that are kept for reuse, at least.
-FEWEST_SPARES = 16
 # Programs have room for this many operands of one iteration at least: that costs nothing but room on the stack, and
 # nearly all then take the same helpers, which are compiled once.
 FEWEST_OPERANDS = 256
@@ -119,8 +117,6 @@ class Unit:
             self.prefix, self.first = f"l{len(self.loops)}_", len(self.nodes)
             self.nodes += [*order, None]
             self.loops.append((self.first, around.number))
-        # The number of free blocks that are kept for reuse; a loop's body may need more.
-        self.spares = FEWEST_SPARES
         # The length of ``v``, and the highest rank and number of operands of one iteration that were asked for.
         self.count = 0
         self._rank = 1

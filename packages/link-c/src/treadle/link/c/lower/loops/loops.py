@@ -9,7 +9,7 @@ from treadle.link.c.checking import body_of
 from treadle.link.c.conventions.dtypes import ctype
 from treadle.link.c.table import TABLE
 from treadle.link.c.text.scalar_loops import ScalarLoop, is_of_numbers
-from treadle.link.c.text.unit import Unit, power_of
+from treadle.link.c.text.unit import Unit
 from treadle.tensor import Scan, TensorNode, TensorVariable, tensors
 
 # The descriptions of more than this many arrays are allocated, not put on the stack.
@@ -72,7 +72,6 @@ class _Loop:
             *ending(body.count, "  arena->steps += i;", "  arena->most = most;", "  if (!most) tr_drop(arena);"),
         ]
         unit.functions.append("\n".join(lines))
-        unit.root.spares = max(unit.root.spares, min(power_of(2, len(list(body.fgraph.variables))), 256))
         unit.line(f"if ((r = {name}(v, F))) return r;")
 
     def _failing(self, text: str) -> str:
