@@ -28,8 +28,10 @@ from treadle.link.c.toolchain import Toolchain, find_toolchain, support_cache
 from treadle.tensor import (
     AdvancedIncSubtensor,
     AdvancedSubtensor,
+    AllocDiag,
     DimShuffle,
     Elemwise,
+    IncSubtensor,
     Join,
     LogSoftmax,
     LogSumExp,
@@ -56,7 +58,6 @@ _LOOPS = ("tr_alloc", "tr_release", "tr_scalars", "tr_transfer", "tr_move8", "tr
 _SUMMED = ("tr_sum_to", "tr_keep", "tr_reduce")
 # What loops call; those of numbers the first two.
 _STEPS = ("tr_rows_begin", "tr_watch", "tr_adopt", "tr_copy", "tr_drop", "tr_pass", "tr_rows_put")
-_TAKEN = "tr_adopt"
 
 
 class _Anticipation:
@@ -152,15 +153,19 @@ def _rank(nodes: Iterable[Apply]) -> int:
     return max((x.type.ndim for x in variables if has_type(x.type)), default=1)  # type: ignore[attr-defined]  # tensors
 
 
-def _simple(nodes: Iterable[Apply]) -> list[str]:
-    """Return the names of helpers that programs of any ops call."""
-    names = [*_EACH]
+def _simple(nodes: Iterable[Apply]) -> Iterator[str]:
+    """Yield the names of helpers that programs of any ops call."""
+    yield from _EACH
     for node in nodes:
-        if isinstance(node.op, Reduction | SumTo):
-            return [*_EACH, *_LOOPS, *_SUMMED]
-        if isinstance(node.op, MatMul | AdvancedSubtensor | AdvancedIncSubtensor):
-            names = [*_EACH, *_LOOPS]
-    return names
+        if isinstance(node.op, Reduction | SumTo | MatMul | AdvancedSubtensor | AdvancedIncSubtensor):
+            yield from _LOOPS
+        if isinstance(node.op, SumTo):
+            yield _SUMMED[0]
+        elif isinstance(node.op, Reduction):
+            made = node.inputs[0].owner
+            # Reductions of elementwise functions become one loop with them.
+            if made is None or not isinstance(made.op, Elemwise):
+                yield from _SUMMED
 
 
 def _of_ops(nodes: Iterable[Apply], clients: Clients) -> Iterator[str]:
@@ -170,15 +175,17 @@ def _of_ops(nodes: Iterable[Apply], clients: Clients) -> Iterator[str]:
             if node.op.kind in {"sum", "max", "any", "all"} and has_type(node.inputs[0].type):
                 yield reducer_name(node.op, node.inputs[0].type.dtype)  # type: ignore[attr-defined]  # a tensor's
             if _is_normalized(node, clients):
-                yield f"tr_normalize_{_short(node.outputs[0])}"
+                yield from ("tr_keep", f"tr_normalize_{_short(node.outputs[0])}")
         elif isinstance(node.op, MatMul):
             yield from _of_product(node, clients)
-        elif isinstance(node.op, AdvancedSubtensor | AdvancedIncSubtensor):
-            yield _TAKEN
+        elif isinstance(node.op, AdvancedSubtensor | AdvancedIncSubtensor | IncSubtensor):
+            yield "tr_adopt"
         elif isinstance(node.op, Softmax | LogSoftmax | LogSumExp) and has_type(node.outputs[0].type):
-            yield f"tr_normalize_{_short(node.outputs[0])}"
+            yield from ("tr_keep", f"tr_normalize_{_short(node.outputs[0])}")
         elif isinstance(node.op, Join):
             yield "tr_join"
+        elif isinstance(node.op, AllocDiag):
+            yield from ("tr_adopt", "tr_reshape")
         elif isinstance(node.op, Scan):
             is_of_numbers = all(has_type(x.type) and not x.type.ndim for x in node.op.fgraph.inputs)  # type: ignore[attr-defined]  # tensors
             yield from _STEPS[:2] if is_of_numbers else _STEPS
