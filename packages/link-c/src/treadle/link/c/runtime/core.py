@@ -277,7 +277,7 @@ static int tr_prepare(tr_var *v, const int *ix, int nin, int nout, int nd, const
     tr_var *x = v + ix[o];
     if (o >= nin) {
       for (d = 0; d < nd; d++) x->n[d] = n[d];
-      if ((status = tr_result(v, ix, x, nd, size[o - nin], free ? free[o - nin] : 0))) return status;
+      if ((status = tr_result(v, ix, x, nd, size[o], free ? free[o - nin] : 0))) return status;
     }
     p[o] = x->p;
     for (d = 0; d < nd; d++) st[d][o] = x->s[d];
@@ -285,16 +285,7 @@ static int tr_prepare(tr_var *v, const int *ix, int nin, int nout, int nd, const
   return 0;
 }
 """,
-    "tr_elemwise": """\
-static int tr_elemwise(tr_var *v, const int *ix, int nin, int nout, int nd, const unsigned char *size,
-                       const uint64_t *free, tr_kernel k) {
-  int64_t n[TR_ND], st[TR_ND][TR_OPS];
-  char *p[TR_OPS];
-  const int status = tr_prepare(v, ix, nin, nout, nd, size, free, n, p, st);
-  return status ? status : tr_iterate(nin + nout, nd, n, p, st, k);
-}
-""",
-    # The same for vectors, of which most functions have many.
+    # What tr_elemwise does, for vectors, of which most functions have many.
     "tr_vectors": """\
 static int tr_vectors(tr_var *v, const int *ix, int nin, int nout, const unsigned char *size, const uint64_t *free,
                       tr_kernel k) {
@@ -313,7 +304,7 @@ static int tr_vectors(tr_var *v, const int *ix, int nin, int nout, const unsigne
   for (; o < nin + nout; o++) {
     tr_var *x = v + ix[o];
     x->n[0] = n;
-    if ((status = tr_result(v, ix, x, 1, size[o - nin], free ? free[o - nin] : 0))) return status;
+    if ((status = tr_result(v, ix, x, 1, size[o], free ? free[o - nin] : 0))) return status;
     p[o] = x->p;
     s[o] = x->s[0];
   }
@@ -330,6 +321,7 @@ static int tr_iterate_runs(int nin, int ops, int nd, const int64_t *n, char *con
   char *q[TR_OPS];
   int64_t i[TR_ND], s[TR_OPS], step[TR_OPS], total = 1, run = 1;
   int which[8], few = 0, d, e, o, g, last, status;
+  if (n[nd - 1] >= 16) return tr_iterate(ops, nd, n, p, st, k);
   for (d = 0; d < nd; d++) total *= n[d];
   if (total < 16 || total > 32768) return tr_iterate(ops, nd, n, p, st, k);
   for (d = nd - 1; d >= 0; d--) {
@@ -384,13 +376,13 @@ static int tr_iterate_runs(int nin, int ops, int nd, const int64_t *n, char *con
   return 0;
 }
 """,
-    # With sizes of all operands, for arrays whose last dimension may be short.
-    "tr_elemwise_runs": """\
-static int tr_elemwise_runs(tr_var *v, const int *ix, int nin, int nout, int nd, const unsigned char *size,
-                            const uint64_t *free, tr_kernel k) {
+    # size: bytes of an element of each operand and result.
+    "tr_elemwise": """\
+static int tr_elemwise(tr_var *v, const int *ix, int nin, int nout, int nd, const unsigned char *size,
+                       const uint64_t *free, tr_kernel k) {
   int64_t n[TR_ND], st[TR_ND][TR_OPS];
   char *p[TR_OPS];
-  const int status = tr_prepare(v, ix, nin, nout, nd, size + nin, free, n, p, st);
+  const int status = tr_prepare(v, ix, nin, nout, nd, size, free, n, p, st);
   return status ? status : tr_iterate_runs(nin, nin + nout, nd, n, p, st, size, k);
 }
 """,

@@ -11,9 +11,6 @@ from treadle.link.c.text.kernel import Kernel
 from treadle.link.c.text.unit import Unit
 from treadle.tensor import Elemwise, TensorNode, TensorVariable
 
-# From this length on, the last dimension is run through by itself.
-LONG = 16
-
 
 @TABLE.register(Elemwise)
 def elemwise(op: Elemwise, node: TensorNode, unit: Unit) -> None:
@@ -24,11 +21,8 @@ def elemwise(op: Elemwise, node: TensorNode, unit: Unit) -> None:
     slots = [unit.slot(x) for x in node.inputs]
     free = overwritten(node, kernel, unit)
     slots += [unit.owns(x) for x in node.outputs]
-    lengths = node.outputs[0].type.shape
-    is_short = len(lengths) > 1 and (lengths[-1] is None or lengths[-1] < LONG)
-    sizes = [ctype(x).size for x in (*(node.inputs if is_short else ()), *node.outputs)]
-    helper = "tr_elemwise_runs" if is_short else "tr_elemwise"
-    _emit(unit, kernel, slots, len(node.inputs), len(lengths), sizes, free, helper)
+    sizes = [ctype(x).size for x in (*node.inputs, *node.outputs)]
+    _emit(unit, kernel, slots, len(node.inputs), node.outputs[0].type.ndim, sizes, free)
 
 
 def single_numbers(node: TensorNode) -> frozenset[int]:
@@ -59,12 +53,8 @@ def _emit(
     rank: int,
     sizes: Sequence[int],
     free: Sequence[int] = (),
-    helper: str = "tr_elemwise",
 ) -> None:
-    """Write a kernel and its call; `free` are the masks of `overwritten`, the helper is for two dimensions or more.
-
-    `sizes` are those of elements of the results, and, for short last dimensions, of the operands before these.
-    """
+    """Write a kernel and its call, with the sizes of elements of operands and results, and masks of `overwritten`."""
     unit.ask_operands(len(slots))
     name, places = unit.kernel(kernel.text() if rank else kernel.scalar_text()), unit.table("int", slots)
     begin = f"v, {places}, {nin}, {len(slots) - nin}"
@@ -72,7 +62,7 @@ def _emit(
         unit.call(f"tr_scalars({begin}, {name})")
         return
     end = f"{unit.table('unsigned char', sizes)}, {free_table(unit, free)}, {name}"
-    unit.call(f"tr_vectors({begin}, {end})" if rank == 1 else f"{helper}({begin}, {rank}, {end})")
+    unit.call(f"tr_vectors({begin}, {end})" if rank == 1 else f"tr_elemwise({begin}, {rank}, {end})")
 
 
 def free_table(unit: Unit, free: Sequence[int]) -> str:
@@ -89,5 +79,5 @@ def cast_to(unit: Unit, var: TensorVariable, dtype: str) -> int:
     operation = Operation((0,), dtype, converted(own, dtype, "{0}"))
     scalars = frozenset({0} if _is_single(var) else ())
     kernel = Kernel(Expression((own,), (operation,), (1,)), scalars)
-    _emit(unit, kernel, [source, target], 1, var.type.ndim, [CTYPES[dtype].size])
+    _emit(unit, kernel, [source, target], 1, var.type.ndim, [ctype(var).size, CTYPES[dtype].size])
     return target
