@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,13 @@ from treadle.kernels import KernelError, external, external_table, kernel
 from treadle.kernels.language import (
     OK,
     Pointer,
+    Vector,
     address,
     complex64,
     convert,
     float32,
     float64,
+    independent,
     int8,
     int16,
     int32,
@@ -32,6 +35,7 @@ from treadle.kernels.language import (
 from treadle.link.c.capsules import CPointer
 from treadle.link.c.errors import BackendUnavailableError
 from treadle.link.c.text.requirements import Requirements
+from treadle.link.c.toolchain import find_toolchain
 from treadle.testing import check_kernel, compiled_kernel
 
 _CTYPES: dict[type, Any] = {
@@ -39,6 +43,7 @@ _CTYPES: dict[type, Any] = {
     uint64: ctypes.c_uint64, int32: ctypes.c_int32, uint32: ctypes.c_uint32,
 }  # fmt: skip
 _KEPT: dict[str, Any] = {}
+_PROCESSOR = Path("/proc/cpuinfo").read_text(encoding="utf-8") if Path("/proc/cpuinfo").exists() else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,3 +262,38 @@ def test_two_functions_of_one_name_are_refused() -> None:
         needs.point("tr_at_raised", CPointer("of_one", "raised", ""), 0)
     with pytest.raises(DuplicateRegistrationError, match="tr_at_raised holds the addresses of two functions"):
         needs.point("tr_at_raised", CPointer("of_another", "raised", ""), 1)
+
+
+@kernel
+def double_and_ask(x: Vector[float64], o: Pointer[float64], states: Pointer[int64]) -> int:
+    """Double numbers, and ask which states of the processor are in use."""
+    for i in independent(range(len(x))):
+        o[i] = 2 * x[i]
+    states[0] = states_in_use()
+    return OK
+
+
+@dataclass(frozen=True, slots=True)
+class StatesInUse:
+    """A C function that returns the bits of the processor's states in use (XINUSE), which bit 2 of is AVX's."""
+
+    module: str = __name__
+    name: str = "states_in_use"
+
+    def address(self) -> int:
+        toolchain = find_toolchain()
+        assert not isinstance(toolchain, str)
+        text = "long long states_in_use(void) { return __builtin_ia32_xgetbv(1); }\n"
+        library = ctypes.CDLL(str(toolchain.extended(["-mxsave"], ()).probe(text)))
+        return int(ctypes.cast(library.states_in_use, ctypes.c_void_p).value or 0)
+
+
+states_in_use = external("states_in_use", [], int, StatesInUse())
+
+
+@pytest.mark.skipif("xgetbv1" not in _PROCESSOR, reason="the processor does not tell which states are in use")
+def test_upper_halves_of_vectors_are_cleared_before_what_others_compiled() -> None:
+    given = np.arange(64.0), np.zeros(64), np.zeros(1, "int64")
+    _, (doubled, states) = compiled_kernel(double_and_ask, *given, mode="C")
+    np.testing.assert_array_equal(doubled, 2 * given[0])
+    assert states[0] & 0b100 == 0

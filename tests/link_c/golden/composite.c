@@ -2,7 +2,7 @@
 #define TR_OPS 256
 #define TR_HEAD 16
 #define TR_TYPE_AT 8
-/* uses tr_block4, tr_ahead, tr_v_exp_f32, tr_v_log1p_f32, tr_fits, tr_show, tr_hand_on, tr_overwrite, tr_discard, tr_drop, tr_take, tr_alloc, tr_result, tr_vectors, tr_open, tr_enter, tr_expect, tr_leave, tr_release, tr_free, tr_perform, tr_execute */
+/* uses tr_block4, tr_ahead, tr_v_exp_f32, tr_v_log1p_f32, tr_fits, tr_show, tr_hand_on, tr_overwrite, tr_discard, tr_drop, tr_take, tr_alloc, tr_result, tr_vectors, tr_open, tr_enter, tr_expect, tr_k_clear, tr_leave, tr_release, tr_free, tr_perform, tr_execute */
 static const int d0[] = {1, 0, 2, 3};
 static const unsigned char d1[] = {4, 4, 4, 4};
 static const int64_t d2[] = {1};

@@ -2,7 +2,7 @@
 #define TR_OPS 256
 #define TR_HEAD 16
 #define TR_TYPE_AT 8
-/* uses tr_span, tr_discard, tr_drop, tr_take, tr_alloc, tr_k_from_start_i64, tr_k_min, tr_k_find_places_first_i64, tr_k_picked_47fab205_i64_u64, tr_open, tr_enter, tr_expect, tr_leave, tr_release, tr_free, tr_perform, tr_execute */
+/* uses tr_span, tr_discard, tr_drop, tr_take, tr_alloc, tr_k_from_start_i64, tr_k_min, tr_k_find_places_first_i64, tr_k_picked_47fab205_i64_u64, tr_open, tr_enter, tr_expect, tr_k_clear, tr_leave, tr_release, tr_free, tr_perform, tr_execute */
 static const tr_given d0[] = {{0, 2, 8, 0}, {1, 1, 8, 0}};
 static const tr_result_place d1[] = {{2, 2}};
 static int64_t run0(tr_var *v, const uintptr_t *F) {

@@ -41,6 +41,7 @@ from treadle.kernels.tree import (
 
 _WORDS: Mapping[str, str] = MappingProxyType({"and": "&&", "or": "||", "not": "!"})
 PREFIX = "tr_k_"
+_CLEAR = f"{PREFIX}clear"
 _FUNCTIONS: Mapping[str, str] = MappingProxyType(
     {"power": "pow", "unsigned": "tr_f64_to_u64", "bits": f"{PREFIX}bits", "from_bits": f"{PREFIX}from_bits"}
 )
@@ -206,10 +207,17 @@ class _Printer:
                 arguments.append(f"&({kind}){{({kind})({self.text(argument)})}}")
         called = f"{routine.library}_{routine.name}"
         if routine.library == "blas":
-            return [f"((void (*)({', '.join(kinds)})){called})({', '.join(arguments)});"]
+            return [f"{_CLEAR}();", f"((void (*)({', '.join(kinds)})){called})({', '.join(arguments)});"]
         pointer = f"((void (*)({', '.join([*kinds, 'int *'])})){called})"
         result = [f"  {_named(call.target)} = tr_info;"] if call.target else []
-        return ["{", "  int tr_info = 0;", f"  {pointer}({', '.join([*arguments, '&tr_info'])});", *result, "}"]
+        return [
+            "{",
+            "  int tr_info = 0;",
+            f"  {_CLEAR}();",
+            f"  {pointer}({', '.join([*arguments, '&tr_info'])});",
+            *result,
+            "}",
+        ]
 
     # Expressions
 
@@ -261,7 +269,8 @@ class _Printer:
         kinds = ", ".join(map(_passed_type, x.function.takes)) or "void"
         result = _passed_type(x.function.result) if x.function.result else "void"
         called = f"(({result} (*)({kinds}))external_{x.function.name})({', '.join(map(self.text, x.arguments))})"
-        return called if x.kind == "none" or result == value_type(x.kind) else f"({value_type(x.kind)}){called}"
+        converted = "" if x.kind == "none" or result == value_type(x.kind) else f"({value_type(x.kind)})"
+        return f"({_CLEAR}(), {converted}{called})"
 
     def bare(self, x: Expression) -> str:
         """Return the text of an expression without parentheses around all of it."""

@@ -30,7 +30,7 @@ def special_function(name: str, ctype: CType) -> str:
     names = [f"x{k}" for k in range(parameters.count(f"{kind}, "))]
     declared = ", ".join(f"{ctype.computed} {x}" for x in names)
     return (
-        f"static inline {ctype.computed} tr_special_{name}_{ctype.short}({declared}) {{\n"
+        f"static inline {ctype.computed} tr_special_{name}_{ctype.short}({declared}) {{\n  tr_k_clear();\n"
         f"  return ({ctype.computed})(({kind} (*){parameters.replace(' __pyx_skip_dispatch', '')}){variable})"
         f"({', '.join(names)}, 0);\n}}\n"
     )

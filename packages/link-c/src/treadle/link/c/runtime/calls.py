@@ -74,6 +74,7 @@ static int64_t tr_perform(const tr_program *g, tr_arena *arena, const uintptr_t 
   for (; x < end; x++) tr_open(v + x->at, (const tr_object *)*constants++, x->nd);
   for (int64_t k = 0; k < outputs; k++) tr_expect(v + results[k].at, a[k]);
   r = g->run(v, F);
+  tr_k_clear();
   if (!r)
     for (int64_t k = 0; k < outputs; k++)
       r |= tr_leave(v + results[k].at, results[k].nd, info ? info + k * (1 + TR_ND) : 0);
