@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from treadle.kernels import Kernel, value_code
@@ -19,6 +20,7 @@ SCALARS: ScalarTable[str | Kernel] = ScalarTable(
 _LED_BY_LAST = frozenset({"switch", "second"})
 # Functions whose result is one of the operands, up to its sign: it needs no rounding.
 _EXACT = frozenset({"identity", "second", "switch", "abs", "neg"})
+_DIVISION = re.compile(r"\bint_(floor_div|mod)")
 
 
 def _lead(scalar_op: ScalarOp, loops: Sequence[str]) -> str:
@@ -48,6 +50,9 @@ def step_text(step: Step, operands: Sequence[tuple[str, str]], *, many: bool = F
     entry = SCALARS.find(scalar_op, lead.kind) or ""
     if isinstance(entry, str):
         filled = entry.replace("{t}", lead.code)
+        if many and lead.code != "u8":
+            # Of which there are vectors.
+            filled = _DIVISION.sub(r"many_\1", filled)
         for i, arg in enumerate(args):
             filled = filled.replace(f"{{{i}}}", arg)
     else:

@@ -6,6 +6,7 @@ calls of functions on whole blocks; values that a later loop needs are stored in
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import field
 
@@ -24,6 +25,8 @@ CACHE_BYTES = 24 * 1024
 # With functions on blocks, the next block is prefetched, if there are at most this many loops and arrays.
 FETCHED_LOOPS = 24
 FETCHED_ARRAYS = 8
+# Integer functions of which there is one for loops.
+_DIVISION = re.compile(r"\btr_(floor_div|mod)_(?=i|u(?!64))")
 
 
 @dataclass(slots=True)
@@ -354,7 +357,8 @@ class Kernel:
             operation = self._operation(value)
             operands = [self._operand(a, at, places, home) for a in operation.args]
             ctype = CTYPES[operation.dtype].computed
-            lines.append(f"      const {ctype} r{value} = ({ctype})({_filled(operation.text, operands)});")
+            text = _DIVISION.sub(r"tr_\1_many_", operation.text)
+            lines.append(f"      const {ctype} r{value} = ({ctype})({_filled(text, operands)});")
             if operation.check:
                 lines.append(f"      bad |= {_filled(operation.check, operands)};")
             if value in places:

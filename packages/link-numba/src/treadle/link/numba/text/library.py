@@ -175,6 +175,28 @@ def int_pow_{t}(a, b):  # {t} {t}
     return power
 """
 
+# For loops, by way of floats, of which there are vectors: C has the same (`treadle.link.c.runtime.functions.scalars`).
+_MANY = """
+def many_floor_div_{t}(a, b):  # {t} {t}
+    inverse = {r}(b != 0) / ({r}(b) + {r}(b == 0))
+    half = fabs(inverse) * {r}(0.5) - {r}(0.5)
+    return {t}(bits_{r}_{integer}({r}(a) * inverse + half + {r}({large})))
+"""
+_MANY_LONG = """
+def many_floor_div_i8(a, b):  # i8 i8
+    d = pick(u8(b + 1) <= 2, 2, b)
+    inverse = 1.0 / f8(d)
+    q = i8(f8(a) * inverse)
+    r = a - q * d
+    p = i8(f8(r) * inverse + 6755399441055744.0 - 6755399441055744.0)
+    s = r - p * d
+    return pick(d != b, a * b, q + p - i8((s != 0) & ((s ^ d) < 0)))
+"""
+_MANY_MOD = """
+def many_mod_{t}(a, b):  # {t} {t}
+    return pick(b == 0, {t}(0), {t}(a - many_floor_div_{t}(a, b) * b))
+"""
+
 _BLAS = """
 def leading(rows, columns, s0, s1):  # i8 i8 i8 i8
     # How BLAS can read a matrix: distance between rows, 0; or between columns, 1; or not at all, 0 0.
@@ -326,7 +348,10 @@ def _texts() -> Iterable[str]:
         yield typed.replace("{size}", t[1:]).replace("{letter}", letter)
     for size in (1, 2, 4, 8):
         for kind, shift in (("i", _SIGNED_SHIFT), ("u", _UNSIGNED_SHIFT)):
-            typed = (shift + _INTEGERS).replace("{t}", f"{kind}{size}").replace("{unsigned}", f"u{size}")
+            r, integer, large = ("f4", "i4", "12582912.0") if size < 4 else ("f8", "i8", "6755399441055744.0")
+            many = (_MANY_LONG if size == 8 else _MANY).replace("{r}", r).replace("{integer}", integer)
+            texts = shift + _INTEGERS + many.replace("{large}", large) + _MANY_MOD
+            typed = texts.replace("{t}", f"{kind}{size}").replace("{unsigned}", f"u{size}")
             yield typed.replace("{bits}", str(8 * size))
 
 

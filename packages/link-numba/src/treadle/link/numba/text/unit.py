@@ -10,7 +10,7 @@ from treadle.config import dataclass
 
 INDENT = "    "
 # In texts, calls of functions that LLVM computes on vectors where elements lie one behind the other.
-ON_VECTORS = ("libm_", "size_c")
+ON_VECTORS = ("libm_", "size_c", "many_")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -215,6 +215,33 @@ static inline $Type tr_right_shift_$short($Type a, $Type b) { return b < $bits ?
 """,
 }
 
+# For loops, where compilers have vectors of floats and none of integers' quotients. With half of 1 / b added and a half
+# taken away, a quotient is never near the middle of two integers, and the nearest one is what it is rounded down; with
+# 1.5 times a large power of two added, this is the last bits of the float.
+_MANY = """\
+static inline $Type tr_floor_div_many_$short($Type a, $Type b) {
+  union { $Real f; $Bits n; } x;
+  const $Real inverse = (b != 0) / (($Real)b + (b == 0)), half = ($Real)fabs(inverse) / 2 - ($Real)0.5;
+  x.f = ($Real)a * inverse + half + $shift;
+  return ($Type)x.n;
+}
+"""
+# A quotient of 63 bits is the sum of two, the second one of what the first one leaves.
+_MANY_LONG = """\
+static inline int64_t tr_floor_div_many_i64(int64_t a, int64_t b) {
+  const int64_t d = (uint64_t)b + 1 <= 2 ? 2 : b;
+  const double inverse = 1 / (double)d;
+  const int64_t q = (int64_t)((double)a * inverse), r = a - q * d;
+  const int64_t p = (int64_t)((double)r * inverse + 0x1.8p52 - 0x1.8p52), s = r - p * d;
+  return d != b ? a * b : q + p - ((s != 0) & ((s ^ d) < 0));
+}
+"""
+_MANY_MOD = """\
+static inline $Type tr_mod_many_$short($Type a, $Type b) {
+  return ($Type)((a - tr_floor_div_many_$short(a, b) * b) & -($Type)(b != 0));
+}
+"""
+
 _INTEGER = {
     "pow": """\
 static inline $Type tr_pow_$short($Type a, $Type b) {
@@ -266,6 +293,10 @@ def scalar_helpers() -> dict[str, str]:
             "bias": 1023 if ctype.size == 8 else 127,
             **{v: _SIZE[ctype.kind].format(w, f"uint{ctype.size * 8}_t") for v, w in (("x", "a"), ("y", "b"))},
         }
+        if ctype.kind in "iu" and ctype.short != "u64":
+            wide = {"Real": "double", "Bits": "int64_t", "shift": "0x1.8p52"}
+            words.update(wide if ctype.size > 2 else {"Real": "float", "Bits": "int32_t", "shift": "0x1.8p23f"})
+            families = {**families, "floor_div_many": _MANY_LONG if ctype.size > 4 else _MANY, "mod_many": _MANY_MOD}
         for family, text in families.items():
             helpers[f"tr_{family}_{ctype.short}"] = Template(text).substitute(words)
     return helpers
