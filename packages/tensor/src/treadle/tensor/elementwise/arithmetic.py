@@ -35,9 +35,22 @@ __all__ = [
 ]  # fmt: skip
 
 
+class Scaling:
+    """A pullback whose terms are the cotangent times something, or less that: its sign may be taken out of them."""
+
+    __slots__ = ("terms",)
+
+    def __init__(self, terms: Pullback) -> None:
+        self.terms = terms
+
+    def __call__(self, ct: TensorVariable, out: TensorVariable, xs: Inputs) -> Terms:
+        """Return the terms."""
+        return self.terms(ct, out, xs)
+
+
 def scaled_by(derivative: Callable[[TensorVariable, TensorVariable], TensorVariable]) -> Pullback:
     """Return the pullback of a function of one operand, from its derivative as a function of result and operand."""
-    return lambda ct, out, xs: (mul(ct, derivative(out, xs[0])),)
+    return Scaling(lambda ct, out, xs: (mul(ct, derivative(out, xs[0])),))
 
 
 def _div_terms(ct: TensorVariable, out: TensorVariable, xs: Inputs) -> Terms:
@@ -87,20 +100,22 @@ def _minimum_terms(ct: TensorVariable, _out: TensorVariable, xs: Inputs) -> Term
 
 add: Elemwise = elementwise(
     ufunc="add", cheap=True, form=Infix("+", Precedence.SUM).form, commutative=True, associative=True, identity=0,
-    pullback=lambda ct, out, xs: (ct, ct), parity="odd", keeps_positive=True, wraps=True, conjugates=True,
+    pullback=Scaling(lambda ct, out, xs: (ct, ct)), parity="odd", keeps_positive=True, wraps=True, conjugates=True,
 )  # fmt: skip
 sub: Elemwise = elementwise(
     name="sub", ufunc="subtract", cheap=True, form=Infix("-", Precedence.SUM).form,
-    pullback=lambda ct, out, xs: (ct, neg(ct)), anticommutative=True, parity="odd", wraps=True, conjugates=True,
+    pullback=Scaling(lambda ct, out, xs: (ct, neg(ct))), anticommutative=True, parity="odd", wraps=True,
+    conjugates=True,
 )  # fmt: skip
 mul: Elemwise = elementwise(
     name="mul", ufunc="multiply", cheap=True, form=Infix("*", Precedence.PRODUCT).form, commutative=True,
-    associative=True, identity=1, pullback=lambda ct, out, xs: (mul(ct, xs[1]), mul(ct, xs[0])), parity=("odd", "odd"),
-    linear=(0, 1), zero_of=(0, 1), keeps_positive=True, wraps=True, conjugates=True,
+    associative=True, identity=1, pullback=Scaling(lambda ct, out, xs: (mul(ct, xs[1]), mul(ct, xs[0]))),
+    parity=("odd", "odd"), linear=(0, 1), zero_of=(0, 1), keeps_positive=True, wraps=True, conjugates=True,
 )  # fmt: skip
 true_div: Elemwise = elementwise(
-    name="true_div", ufunc="true_divide", cheap=True, form=Infix("/", Precedence.PRODUCT).form, pullback=_div_terms,
-    parity=("odd", "odd"), linear=(0,), zero_of=(0,), keeps_positive=True, conjugates=True,
+    name="true_div", ufunc="true_divide", cheap=True, form=Infix("/", Precedence.PRODUCT).form,
+    pullback=Scaling(_div_terms), parity=("odd", "odd"), linear=(0,), zero_of=(0,), keeps_positive=True,
+    conjugates=True,
 )  # fmt: skip
 floor_div: Elemwise = elementwise(
     name="floor_div", ufunc="floor_divide", cheap=True, form=Infix("//", Precedence.PRODUCT).form, discrete=True,
@@ -112,7 +127,7 @@ mod = elementwise(
 )  # fmt: skip
 neg: Elemwise = elementwise(
     name="neg", ufunc="negative", cheap=True, form=Prefix("-").form, inverse="neg", parity="odd", monotone="decreasing",
-    pullback=lambda ct, out, xs: (neg(ct),), linear=(0,), wraps=True, conjugates=True,
+    pullback=Scaling(lambda ct, out, xs: (neg(ct),)), linear=(0,), wraps=True, conjugates=True,
 )  # fmt: skip
 sign: Elemwise = elementwise(
     ufunc="sign", cheap=True, parity="odd", monotone="increasing", image=(-1, 1), idempotent=True, discrete=True,

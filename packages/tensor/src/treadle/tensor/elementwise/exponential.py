@@ -10,7 +10,7 @@ import numpy as np
 
 from treadle.config import alias
 from treadle.graph import Infix, Precedence
-from treadle.tensor.elementwise.arithmetic import add, maximum, mul, neg, sub, true_div
+from treadle.tensor.elementwise.arithmetic import Scaling, add, maximum, mul, neg, sub, true_div
 from treadle.tensor.elementwise.cast import as_float, cast, switch
 from treadle.tensor.elementwise.comparison import eq, ge, gt
 from treadle.tensor.elementwise.elemwise import Elemwise, elementwise
@@ -79,74 +79,74 @@ def _numpy_log1mexp(x: np.ndarray) -> np.ndarray:
 
 
 exp: Elemwise = elementwise(
-    ufunc="exp", monotone="increasing", inverse="log", image=(0, inf), pullback=lambda ct, out, xs: (mul(ct, out),),
-    nonzero=True, exponential=True, conjugates=True,
+    ufunc="exp", monotone="increasing", inverse="log", image=(0, inf),
+    pullback=Scaling(lambda ct, out, xs: (mul(ct, out),)), nonzero=True, exponential=True, conjugates=True,
 )  # fmt: skip
 exp2 = elementwise(
     ufunc="exp2", latex=r"2^{#1}", monotone="increasing", inverse="log2", image=(0, inf),
-    pullback=lambda ct, out, xs: (mul(ct, mul(out, LOG_2)),), nonzero=True, exponential=True, conjugates=True,
+    pullback=Scaling(lambda ct, out, xs: (mul(ct, mul(out, LOG_2)),)), nonzero=True, exponential=True, conjugates=True,
 )  # fmt: skip
 expm1 = elementwise(
     ufunc="expm1", monotone="increasing", inverse="log1p", image=(-1, inf),
-    pullback=lambda ct, out, xs: (mul(ct, add(out, 1)),), keeps_positive=True, conjugates=True,
+    pullback=Scaling(lambda ct, out, xs: (mul(ct, add(out, 1)),)), keeps_positive=True, conjugates=True,
 )  # fmt: skip
 log: Elemwise = elementwise(
     ufunc="log", monotone="increasing", inverse="exp", domain=(0, inf),
-    pullback=lambda ct, out, xs: (true_div(ct, xs[0]),),
+    pullback=Scaling(lambda ct, out, xs: (true_div(ct, xs[0]),)),
 )  # fmt: skip
 log2 = elementwise(
     ufunc="log2", latex=r"\log_{2}\left(#1\right)", monotone="increasing", inverse="exp2", domain=(0, inf),
-    pullback=lambda ct, out, xs: (true_div(ct, mul(xs[0], LOG_2)),),
+    pullback=Scaling(lambda ct, out, xs: (true_div(ct, mul(xs[0], LOG_2)),)),
 )  # fmt: skip
 log10 = elementwise(
     ufunc="log10", latex=r"\log_{10}\left(#1\right)", monotone="increasing", domain=(0, inf),
-    pullback=lambda ct, out, xs: (true_div(ct, mul(xs[0], LOG_10)),),
+    pullback=Scaling(lambda ct, out, xs: (true_div(ct, mul(xs[0], LOG_10)),)),
 )  # fmt: skip
 log1p = elementwise(
     ufunc="log1p", monotone="increasing", inverse="expm1", domain=(-1, inf),
-    pullback=lambda ct, out, xs: (true_div(ct, add(xs[0], 1)),), keeps_positive=True,
+    pullback=Scaling(lambda ct, out, xs: (true_div(ct, add(xs[0], 1)),)), keeps_positive=True,
 )  # fmt: skip
 sqrt = elementwise(
     ufunc="sqrt", latex=r"\sqrt{#1}", monotone="increasing", inverse="sqr", domain=(0, inf), image=(-0.0, inf),
-    pullback=lambda ct, out, xs: (true_div(mul(ct, 0.5), out),), exponent=0.5, keeps_positive=True,
+    pullback=Scaling(lambda ct, out, xs: (true_div(mul(ct, 0.5), out),)), exponent=0.5, keeps_positive=True,
 )  # fmt: skip
 sqr = elementwise(
     name="sqr", ufunc="square", latex="#1^{2}", cheap=True, parity="even", image=(0, inf), body=lambda x: mul(x, x),
-    pullback=lambda ct, out, xs: (mul(ct, mul(xs[0], 2)),), exponent=2, keeps_positive=True, wraps=True,
+    pullback=Scaling(lambda ct, out, xs: (mul(ct, mul(xs[0], 2)),)), exponent=2, keeps_positive=True, wraps=True,
     conjugates=True,
 )  # fmt: skip
 # The reciprocal of an integer is a float here: NumPy truncates it to an integer.
 reciprocal = elementwise(
     ufunc="reciprocal", latex=r"\frac{1}{#1}", cheap=True, inverse="reciprocal", parity="odd", dtypes=quotient_of_one,
-    pullback=lambda ct, out, xs: (neg(mul(ct, mul(out, out))),), exponent=-1, nonzero=True, keeps_positive=True,
-    conjugates=True,
+    pullback=Scaling(lambda ct, out, xs: (neg(mul(ct, mul(out, out))),)), exponent=-1, nonzero=True,
+    keeps_positive=True, conjugates=True,
 )  # fmt: skip
 _form = Infix("**", Precedence.POWER, "right", right=Precedence.UNARY).form
 power: Elemwise = alias(
-    elementwise(name="pow", ufunc="power", form=_form, pullback=_power_terms, keeps_positive=True), "power"
+    elementwise(name="pow", ufunc="power", form=_form, pullback=Scaling(_power_terms), keeps_positive=True), "power"
 )
 sigmoid: Elemwise = elementwise(
     name="sigmoid", body=_sigmoid, impl=_numpy_sigmoid, monotone="increasing", image=(0, 1),
     latex=r"\sigma\left(#1\right)",
-    pullback=lambda ct, out, xs: (mul(ct, mul(out, sub(1, out))),), nonzero=True,
+    pullback=Scaling(lambda ct, out, xs: (mul(ct, mul(out, sub(1, out))),)), nonzero=True,
 )  # fmt: skip
 # log(1 + exp(x)) in a form that cannot overflow.
 softplus = elementwise(
     name="softplus", body=lambda x: maximum(x, 0) + log1p(exp(-abs(x))), impl=_numpy_softplus, monotone="increasing",
-    image=(0, inf), pullback=lambda ct, out, xs: (mul(ct, sigmoid(xs[0])),), nonzero=True,
+    image=(0, inf), pullback=Scaling(lambda ct, out, xs: (mul(ct, sigmoid(xs[0])),)), nonzero=True,
 )  # fmt: skip
 # log(1 - exp(x)) for x < 0, each formula where it loses nothing (Maechler 2012).
 log1mexp = elementwise(
     name="log1mexp", body=lambda x: switch(gt(x, -LOG_2), log(-expm1(x)), log1p(-exp(x))), impl=_numpy_log1mexp,
     monotone="decreasing", inverse="log1mexp", domain=(-inf, 0), image=(-inf, 0),
     # -exp(x) / (1 - exp(x)), which is minus infinity at either zero: there the output is.
-    pullback=lambda ct, out, xs: (neg(mul(ct, exp(sub(xs[0], out)))),),
+    pullback=Scaling(lambda ct, out, xs: (neg(mul(ct, exp(sub(xs[0], out)))),)),
 )  # fmt: skip
 # Equal operands are computed apart: the difference of equal infinities is NaN.
 logaddexp = elementwise(
     ufunc="logaddexp", commutative=True, associative=True, identity=-inf,
     body=lambda x, y: switch(eq(x, y), x + LOG_2, maximum(x, y) + log1p(exp(-abs(x - y)))),
-    pullback=lambda ct, out, xs: (mul(ct, sigmoid(sub(xs[0], xs[1]))), mul(ct, sigmoid(sub(xs[1], xs[0])))),
+    pullback=Scaling(lambda ct, out, xs: (mul(ct, sigmoid(sub(xs[0], xs[1]))), mul(ct, sigmoid(sub(xs[1], xs[0]))))),
     bound="upper", keeps_positive=True,
 )  # fmt: skip
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +38,7 @@ from treadle.tensor.gradients.adding import summed, zeros_of
 from treadle.tensor.gradients.demand import ALWAYS, Demands
 from treadle.tensor.gradients.elementwise_demand import Masks, is_switch
 from treadle.tensor.gradients.nested import nested_form, nested_variables
+from treadle.tensor.gradients.signs import Signs
 from treadle.tensor.ops.replacing import replaced
 from treadle.tensor.ops.undefined_draws import null_terms
 from treadle.tensor.shapes.broadcasting import zeros_like
@@ -313,6 +315,9 @@ def accumulate(
     if any(map(is_switch, patterns)):
         pull = Masks(order, patterns, {*seeds, *targets}, pulled_back).pulled_back
     undefined = null_terms(order, patterns, reached, seeds, constants)
+    # Masks are made of the cotangents as they are.
+    signs = Signs() if demands is None and pull is pulled_back else None
+    add_up = summed if signs is None else signs.summed
     for node in reversed(order):
         pattern = patterns.get(node)
         if pattern is None:
@@ -330,9 +335,11 @@ def accumulate(
         ]
         if not any(flows):
             continue
-        for x, term in zip(node.inputs, _terms(node, cotangents, flows, demands, pull), strict=True):
+        pulled = partial(_terms, node, flows=flows, demands=demands, pull=pull)
+        terms = pulled(cotangents) if signs is None else signs.terms(node, cotangents, pulled)
+        for x, term in zip(node.inputs, terms, strict=True):
             if term is not None and x not in known:
-                gradients[x] = summed(gradients.get(x), term)
+                gradients[x] = add_up(gradients.get(x), term)
     return gradients if demands is None else _right_always(gradients, demands, targets)
 
 
