@@ -39,7 +39,7 @@ from treadle.tensor.shape_inference.shape_rules import (
     slice_of,
     stripped,
 )
-from treadle.tensor.shapes.shape import ShapeI
+from treadle.tensor.shapes.shape import length_op
 from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
@@ -341,7 +341,7 @@ class SymbolicShapes(Feature):
         if kind == "scalar":
             return number(var if var.type.ndim == 0 else var.dimshuffle())
         known = var.type.shape[details[1]]
-        length: Number | None = ShapeI(details[1])(var) if known is None else known
+        length: Number | None = length_op(details[1])(var) if known is None else known
         return length
 
     def _present(self, var: Variable, fgraph: FunctionGraph) -> Variable | None:

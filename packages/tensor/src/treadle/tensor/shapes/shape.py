@@ -128,12 +128,12 @@ def shape_i(x: TensorLike, axis: int) -> TensorVariable:
     at = normalize_axis("shape_i", axis, var.ndim)
     if isinstance(var, Constant):
         return constant(var.data.shape[at], dtype=LENGTH)
-    result: TensorVariable = _length(at)(var)
+    result: TensorVariable = length_op(at)(var)
     return result
 
 
 @lru_cache(maxsize=256)
-def _length(axis: int) -> ShapeI:
+def length_op(axis: int) -> ShapeI:
     """Return an op that graphs have again and again: one object need be checked, hashed and numbered once."""
     return ShapeI(axis)
 
@@ -164,7 +164,7 @@ def lengths(x: TensorLike) -> list[TensorVariable]:
         if isinstance(var, Constant):
             scalars = [constant(n, dtype=LENGTH) for n in var.data.shape]
         else:
-            scalars = [_length(d)(var) for d in range(var.type.ndim)]
+            scalars = [length_op(d)(var) for d in range(var.type.ndim)]
         if memo is not None:
             memo[var] = scalars
     return list(scalars)
