@@ -26,7 +26,8 @@ _NONE: frozenset[int] = frozenset()
 class Slot(NamedTuple):
     """A rule as the engine calls it.
 
-    `at` is its number in the index, `number` the one that an input must hold, where a law says so.
+    `at` is its number in the index, `number` the one that an input must hold, where a law says so, and `depth` how many
+    levels of nodes it looks at.
     """
 
     rule: NodeRewriter
@@ -35,6 +36,7 @@ class Slot(NamedTuple):
     needs_graph: bool
     at: int
     number: complex | None
+    depth: int
 
 
 class Test(NamedTuple):
@@ -201,9 +203,9 @@ class RuleIndex:
             if isinstance(rule, Rule):
                 law = rule.apply
                 number = law.number if isinstance(law, Law) and i not in self.conditional else None
-                slot = Slot(rule, rule.name, law, rule.needs_graph, i, number)
+                slot = Slot(rule, rule.name, law, rule.needs_graph, i, number, self._depths[i])
             else:
-                slot = Slot(rule, str(rule), rule.transform, True, i, None)
+                slot = Slot(rule, str(rule), rule.transform, True, i, None, self._depths[i])
             self._slots[i] = slot
         return slot
 
