@@ -10,6 +10,7 @@ import pytest
 
 import treadle.tensor as tt
 from treadle.compile import CallError, Out, function, shared
+from treadle.link.jax.programs.calls import swap_x64
 
 
 def warmed() -> Any:
@@ -111,3 +112,30 @@ def test_flags_of_x64_are_as_they_were_after_calls() -> None:
             with pytest.raises(CallError):
                 f(np.ones((2, 2)), np.array(1.0))
             assert jax.numpy.asarray(1.0).dtype == ("float64" if wide else "float32")
+
+
+@pytest.mark.parametrize("way", ["swap", "jax_swap", "program"])
+def test_interrupted_when_x64_has_been_turned_on_a_call_turns_it_off(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    x, w = tt.dvector("x"), shared(np.ones(2))
+    f = function([x], 2 * x, updates={w: w + x} if way == "jax_swap" else None, mode="JAX")
+    for _ in range(3):
+        f(np.ones(2))
+    real, calls = swap_x64, []
+
+    def interrupted(value: object) -> object:
+        before = real(value)
+        if not calls:
+            calls.append(value)
+            raise KeyboardInterrupt
+        return before
+
+    before = jax.enable_x64.get_local()
+    with monkeypatch.context() as patch:
+        if way == "program":
+            patch.setattr("treadle.link.jax.programs.program.swap_x64", interrupted)
+        else:
+            patch.setitem(f.caller.__globals__, way, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            f.program(np.ones(2)) if way == "program" else f(np.ones(2))
+    assert calls == [True]
+    assert jax.enable_x64.get_local() is before

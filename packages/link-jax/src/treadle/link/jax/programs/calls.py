@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 # Puts a value for "64-bit dtypes are on" in place of the calling thread's own, and returns that: what the context
 # manager jax.enable_x64 does, in a tenth of its time.
 swap_x64: Callable[[object], object] = jax.enable_x64.swap_local
+# Returns that value. It is asked for before: a call may be interrupted when `swap_x64` has returned, and what that
+# returned is lost then.
+x64_before: Callable[[], object] = jax.enable_x64.get_local
 
 
 # Stands for an argument that is not given.
@@ -115,7 +118,7 @@ def quick_caller(
     scope: dict[str, Any] = {
         "ABSENT": ABSENT, "classes": frozenset((np.ndarray, array_class())), "device": array_class(),
         "home": HOME, "host": np.ndarray, "lost": lost, "other": other, "own": owned,
-        "run": None, "swap": swap_x64, **constants,
+        "run": None, "swap": swap_x64, "x64": x64_before, **constants,
     }  # fmt: skip
     packed = _packed(names)
     otherwise = f"return other({packed})" if plain else f"return other({packed}, rest, kw)"
@@ -144,8 +147,8 @@ def quick_caller(
         f"  if not ({_fits_text(names)}): {otherwise}",
         *[f"  {line}" for line in taken],
         # What is 64 bits wide already stays that.
-        "  before = swap(True)",
-        f"  try: {run[0]}",
+        "  before = x64()",
+        f"  try: swap(True); {run[0]}",
         *[f"  {line}" for line in run[1:]],
         "  finally: swap(before)",
         f"  if values is None: {otherwise}",

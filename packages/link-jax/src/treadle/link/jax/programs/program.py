@@ -20,7 +20,7 @@ from treadle.link.jax.errors import (
 )
 from treadle.link.jax.placement import DEVICES, on_device
 from treadle.link.jax.processes import HOME
-from treadle.link.jax.programs.calls import array_class, quick_caller, swap_x64
+from treadle.link.jax.programs.calls import array_class, quick_caller, swap_x64, x64_before
 from treadle.link.jax.programs.executables import ExecutableCache, Executables, Replaced
 from treadle.link.jax.programs.ownership import owned, settled
 from treadle.link.jax.programs.updates import write_calls
@@ -145,8 +145,9 @@ class JaxProgram(Program):
         if HOME.is_forked:
             raise HOME.error()
         try:
-            before = swap_x64(True)
+            before = x64_before()
             try:
+                swap_x64(True)
                 values, failed, _ = self._compiled(*inputs)
             finally:
                 swap_x64(before)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.link.jax.processes import HOME
-from treadle.link.jax.programs.calls import array_class, kept_arrays, lost, swap_x64
+from treadle.link.jax.programs.calls import array_class, kept_arrays, lost, swap_x64, x64_before
 from treadle.link.jax.programs.ownership import owned
 from treadle.link.vm import OwnReferences
 
@@ -39,7 +39,8 @@ def write_calls(
     given = [i for i in range(len(values)) if i not in text.cells]
     scope |= {
         "jax_array": array_class(), "jax_count": getrefcount, "jax_home": HOME, "jax_host": np.ndarray,
-        "jax_lost": lost, "jax_most": own_references, "jax_own": owned, "jax_run": None, "jax_swap": swap_x64,
+        "jax_before": x64_before, "jax_lost": lost, "jax_most": own_references, "jax_own": owned, "jax_run": None,
+        "jax_swap": swap_x64,
         **{f"jax_k{k}": value for k, value in enumerate(constants)},
         **{f"jax_dtype{i}": getattr(kinds[i], "numpy_dtype", None) for i in given},
     }  # fmt: skip
@@ -62,8 +63,8 @@ def write_calls(
         "  out = None",
         *([f"  on_host = {on_host}", "  if on_host:"] if given else []),
         *(f"    {line}" for line in taken),
-        *(["    before = jax_swap(True)"] if given else []),
-        f"  try: {call}",
+        *(["    before = jax_before()"] if given else []),
+        *(["  try:", "    if on_host: jax_swap(True)", f"    {call}"] if given else [f"  try: {call}"]),
         "  except Exception:",
         # Whatever it is, the program meets it again, and explains it.
         f"    if out is not None or jax_lost(({', '.join(values)},)): raise",
