@@ -240,14 +240,14 @@ class _Writer:
             or any(type(cell) is not Container for cell in names)
         ):
             values = {at: f"{name}._value" for at, name in cells.items()}
-            text = UpdatingText(self.values, values, self._changes(names), self._result, self.scope)
+            text = UpdatingText(self.values, values, partial(self._changes, names), self._result, self.scope)
         self.updating = self.program.updating(self._replaced(), self._new_values_writer(), text)
         for line in text.lines if text is not None else ():
             self.add(line)
 
     def _write_updates(self, names: dict[Container, str]) -> None:
         """Put new values into their cells, after all were computed, and all or none of them."""
-        changes = self._changes(names)
+        changes = self._changes(names, self.results)
         if self.partial is not None:
             self._write_partial(self.partial, changes)
         elif len(changes) < 2:
@@ -280,11 +280,11 @@ class _Writer:
         self.add("kept = []")
         self._write_wholly(changes, [f"write(new, ({operands}, *constants, *out), kept)"])
 
-    def _changes(self, names: dict[Container, str]) -> list[str]:
-        """Return the statements that put new values into cells."""
+    def _changes(self, names: dict[Container, str], results: Sequence[str]) -> list[str]:
+        """Return the statements that put new values among the expressions of all results into cells."""
         first, changes = len(self.spec.outputs), []
         for k, cell in enumerate(self.writes):
-            name, new = names[cell], self.results[first + k]
+            name, new = names[cell], results[first + k]
             if type(cell) is not Container:
                 if not self.host:
                     self.add(f"n{k} = fetch({new}, {name}.type)")

@@ -343,7 +343,7 @@ class SharedVariable(Variable[T_co]):
         >>> tt.shared([1.0, 2.0]).get_value()
         array([1., 2.])
         """
-        if as_flag("get_value: return_internal_type", return_internal_type):
+        if return_internal_type is True or as_flag("get_value: return_internal_type", return_internal_type):
             return self.container.read()
         borrowed = as_flag("get_value: borrow", borrow)
         value = self.container.read_host()

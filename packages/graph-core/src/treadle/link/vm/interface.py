@@ -102,7 +102,7 @@ class OwnReferences:
         """Return the number, found out by such calls.
 
         It depends on the version of Python, and on how frames are evaluated, which PyTorch's compiler changes while
-        a process runs: nothing may be remembered.
+        a process runs: nothing may be remembered, but what the caller counts itself (tried inside what it compiles).
         """
         return self._caller()
 
@@ -120,7 +120,8 @@ class UpdatingText:
     cells
         Of inputs that are read from cells, by position: the expression of the value in the cell.
     writes
-        Statements that put new values, among the program's outputs ``out``, into their cells. They call nothing.
+        Turns the expressions of all outputs into the statements that put new values among them into their cells. They
+        call nothing.
     result
         Turns the expressions of all outputs into that of what the caller returns.
     scope
@@ -131,7 +132,7 @@ class UpdatingText:
 
     values: Sequence[str]
     cells: Mapping[int, str]
-    writes: Sequence[str]
+    writes: Callable[[Sequence[str]], Sequence[str]]
     result: Callable[[Sequence[str]], str]
     scope: dict[str, object]
     lines: list[str] = field(default_factory=list)

@@ -88,7 +88,8 @@ def quick_caller(
     not fit, and everything after a failure, it leaves to `fallback`. So it does with forms whose results take over the
     memory of arguments, without `write`.
 
-    `take` is given each form that is called from then on, and what makes a NumPy array of a result.
+    `take` is given each form that is called from then on, and what makes a NumPy array of a result. Such a form, like
+    ``run`` in the text, returns one output as it is.
     """
     names = [f"x{i}" for i in range(len(kinds))]
     constants = {f"k{i}": value for i, value in enumerate(forms.arguments)}
@@ -101,7 +102,7 @@ def quick_caller(
         result = fallback(*[x for x in (*args, *rest) if x is not ABSENT], **kw)
         form, misses = forms.latest if misses < MOST_MISSES else None, misses + 1
         if form is None or not form.donated:
-            scope["run"] = None if form is None else _checked(form)
+            scope["run"] = None if form is None else _checked(form, forms.count)
         else:
             scope["run"] = None if write is None else _taking_over(forms, form, [*names, *constants], write, fallback)
         if not all(native) or not native:
@@ -130,8 +131,9 @@ def quick_caller(
         "  values = None",
         *([f"  if lost({packed}): raise"] if write is not None else []),
     ]
-    taken, waits = kept_arrays(names, "host", "values") if all(native) and native else ([], [])
-    result = _result_text(native, single, plain)
+    last = "values" if forms.count == 1 else "values[-1]"
+    taken, waits = kept_arrays(names, "host", last) if all(native) and native else ([], [])
+    result = _result_text(native, forms.count, single, plain)
     if plain:
         head = [f"def call({', '.join(names)}):", f"  if run is None or home.is_forked: {otherwise}"]
     else:
@@ -170,7 +172,7 @@ def _fits_text(names: Sequence[str]) -> str:
     return " and ".join([f"{{{kinds}}} <= classes", *fits])
 
 
-def kept_arrays(names: Sequence[str], host: str, results: str) -> tuple[list[str], list[str]]:
+def kept_arrays(names: Sequence[str], host: str, result: str) -> tuple[list[str], list[str]]:
     """Return statements for before and after a call whose results JAX may still compute when it returns.
 
     JAX reads a NumPy argument while it computes (tried: a change of the argument then changes the result), and the
@@ -182,11 +184,11 @@ def kept_arrays(names: Sequence[str], host: str, results: str) -> tuple[list[str
         The arguments.
     host
         The name of the class of NumPy's arrays.
-    results
-        The name of the results. They are all ready at once.
+    result
+        The expression of a result. They are all ready at once.
     """
     on_host = [f"{name}.__class__ is {host}" for name in names]
-    wait = f"if waits: {results}[-1].block_until_ready()"
+    wait = f"if waits: {result}.block_until_ready()"
     if len(names) > _MOST_COPIED:
         return [f"waits = {' or '.join(on_host)}"], [wait]
     lines = ["waits = False"]
@@ -199,18 +201,21 @@ def kept_arrays(names: Sequence[str], host: str, results: str) -> tuple[list[str
     return lines, [wait]
 
 
-def _result_text(native: Sequence[bool], single: bool, plain: bool) -> str:
+def _result_text(native: Sequence[bool], count: int, single: bool, plain: bool) -> str:
     """Return the expression of what a call returns: a list for users, and any sequence for a plain call."""
+    if count == 1:
+        result = "values" if any(native) else "own(values)"
+        return result if single else f"({result},)" if plain else f"[{result}]"
     if not any(native):
-        return "own(values[0])" if single else "[*map(own, values)]"
+        return "[*map(own, values)]"
     if all(native):
-        return "values[0]" if single else "values" if plain else "[*values]"
+        return "values" if plain else "[*values]"
     # What becomes NumPy's array is waited for.
     return f"[{', '.join(f'values[{k}]' if is_native else f'own(values[{k}])' for k, is_native in enumerate(native))}]"
 
 
-def _checked(form: Form) -> Callable[..., Any]:
-    """Return a function that returns the outputs of a form; None where they are not valid."""
+def _checked(form: Form, count: int) -> Callable[..., Any]:
+    """Return a function that returns the outputs of a form, one as it is; None where they are not valid."""
     if not form.checks:
         return form.call
     call = form.call
@@ -219,7 +224,11 @@ def _checked(form: Form) -> Callable[..., Any]:
         *values, failed = call(*args)
         return None if np.asarray(failed) else values
 
-    return checked
+    def checked_alone(*args: object) -> Array | None:
+        value, failed = call(*args)
+        return None if np.asarray(failed) else value
+
+    return checked_alone if count == 1 else checked
 
 
 def _written(lines: Sequence[str], scope: dict[str, Any]) -> Callable[..., Any]:
@@ -260,9 +269,11 @@ def _taking_over(
     restored = {i: o for i, o in forms.replaced if i in form.donated}
     kept = tuple(restored.values())
 
-    def finish(outputs: Sequence[Array]) -> bool:
+    bare = forms.count == 1
+
+    def finish(outputs: Any) -> bool:
         if not form.checks:
-            write(outputs)
+            write((outputs,) if bare else outputs)
             return True
         if kept:
             write(outputs, kept)
@@ -288,6 +299,6 @@ def _taking_over(
         "  except BaseException:",
         "    if done: finish(done[0])",
         "    raise",
-        f"  return done[0] if valid else fallback({again})",
+        f"  return {'done[0][0]' if bare and form.checks else 'done[0]'} if valid else fallback({again}){'[0]' * bare}",
     ]
     return _written(lines, scope)

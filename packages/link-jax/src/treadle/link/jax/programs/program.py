@@ -197,7 +197,8 @@ class JaxProgram(Program):
             return self
         forms, kinds, native = self._compiled, self._graph.inputs, self._native
         forms.replaced = tuple(replaced)
-        take = None if text is None else write_calls(text, forms.arguments, kinds, native, [i for i, _ in replaced])
+        taken = [i for i, _ in replaced]
+        take = None if text is None else write_calls(text, forms.arguments, kinds, native, taken, forms.count)
         caller: Any = quick_caller(forms, kinds, native, False, self, write, plain=True, take=take)
         return caller  # type: ignore[no-any-return]  # a list of the outputs
 

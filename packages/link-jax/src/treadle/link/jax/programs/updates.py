@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from treadle.link.jax.programs.calls import Take
     from treadle.link.vm import UpdatingText
 
-# The caller counts them itself, of the value in the cell.
-own_references = OwnReferences(0)
-
 
 def write_calls(
     text: UpdatingText,
@@ -30,8 +27,9 @@ def write_calls(
     kinds: Sequence[Type],
     native: Sequence[bool],
     replaced: Sequence[int],
+    count: int,
 ) -> Take:
-    """Add the call of compiled code to a caller's text; return a function that says which code that is.
+    """Add the call of compiled code, with `count` outputs, to a caller's text; return a function that says which it is.
 
     It is called with arrays of JAX's and NumPy's alone, and where nobody else holds the values that it takes over.
     """
@@ -39,7 +37,7 @@ def write_calls(
     given = [i for i in range(len(values)) if i not in text.cells]
     scope |= {
         "jax_array": array_class(), "jax_count": getrefcount, "jax_home": HOME, "jax_host": np.ndarray,
-        "jax_before": x64_before, "jax_lost": lost, "jax_most": own_references, "jax_own": owned, "jax_run": None,
+        "jax_before": x64_before, "jax_lost": lost, "jax_most": OwnReferences(0)(), "jax_own": owned, "jax_run": None,
         "jax_swap": swap_x64,
         **{f"jax_k{k}": value for k, value in enumerate(constants)},
         **{f"jax_dtype{i}": getattr(kinds[i], "numpy_dtype", None) for i in given},
@@ -49,14 +47,16 @@ def write_calls(
         # Compiled code would take the bytes of the other order as they are.
         *(f"({values[i]}.__class__ is jax_array or {_is_on_host(values[i], i)})" for i in given),
         *(f"{values[i]}.__class__ is jax_array" for i in text.cells),
-        *(f"jax_count({text.cells[i]}) <= jax_most()" for i in replaced),
+        *(f"jax_count({text.cells[i]}) <= jax_most" for i in replaced),
     ]
     packed = [*values, *(f"jax_k{k}" for k in range(len(constants)))]
+    outputs = ["out"] if count == 1 else [f"out[{k}]" for k in range(count)]
     # Nothing can interrupt this between the call and the last of the writes: they are on one line, and call nothing.
-    call = f"out, = map(jax_run, {', '.join(f'({name},)' for name in packed)}); {'; '.join(text.writes)}"
-    results = [f"out[{k}]" if is_native else f"jax_own(out[{k}])" for k, is_native in enumerate(native)]
+    call = f"out, = map(jax_run, {', '.join(f'({name},)' for name in packed)}); {'; '.join(text.writes(outputs))}"
+    results = [out if is_native else f"jax_own({out})" for out, is_native in zip(outputs, native, strict=True)]
     # What becomes NumPy's array is waited for.
-    taken, waits = kept_arrays([values[i] for i in given], "jax_host", "out") if given and all(native) else ([], [])
+    is_kept = given and all(native)
+    taken, waits = kept_arrays([values[i] for i in given], "jax_host", outputs[-1]) if is_kept else ([], [])
     on_host = " or ".join(f"{values[i]}.__class__ is jax_host" for i in given)
     lines = [
         f"if {' and '.join(tests)}:",
