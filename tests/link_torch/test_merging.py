@@ -10,6 +10,7 @@ import pytest
 import treadle.tensor as tt
 from tests.link_torch.programs import check, link, sample, tensor
 from treadle.compile import function
+from treadle.config import config
 
 A, B, v, w = tt.dmatrix("A"), tt.dmatrix("B"), tt.dvector("v"), tt.dvector("w")
 MATRIX, VECTOR = sample("float64", (3, 4)), sample("float64", (4,))
@@ -39,6 +40,14 @@ def calls(inputs: list[Any], output: Any) -> int:
         ([A], tt.norm(A), 1),
         ([A], tt.norm(A, axis=1), 1),
         ([v], tt.norm(v) * 2, 2),
+        ([v], v[::-1], 1),
+        ([A], A[1::-1, ::2], 1),
+        ([A], tt.tril(A), 1),
+        ([A], tt.triu(A, -1), 1),
+        ([A], tt.tril(A, 1) + tt.triu(A, 2), 3),
+        ([v], tt.roll(v, 3), 1),
+        ([A], tt.roll(A, -1, axis=1), 1),
+        ([A], tt.pad(A, ((1, 2), (0, 3))), 4),
     ],
 )
 def test_functions_that_pytorch_has_for_several_nodes_take_one_call(inputs: list[Any], output: Any, count: int) -> None:
@@ -96,3 +105,54 @@ def test_a_norm_whose_square_is_used_too_is_one_of_the_same_square() -> None:
     size = tt.norm(v)
     check([v], [size, (v**2).sum(), tt.grad(size, v)], [VECTOR])
     check([v], [size, tt.grad(size, v)], [np.zeros(4)])
+
+
+def numbers(shape: tuple[int, ...]) -> np.ndarray:
+    return np.arange(np.prod(shape), dtype="float64").reshape(shape) - 5
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0), (1, 1), (3, 4), (5, 2), (150, 130)])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_elements_are_arranged_as_numpy_does_for_all_lengths(shape: tuple[int, int], compiled: bool) -> None:
+    outputs = [A[::-1], A[:, ::-1], A[::-1, ::-1], A[-2::-2, 1:], A[1:0:-1], A[::-1].T]
+    outputs += [tt.tril(A, k) for k in (-2, 0, 1, 9)] + [tt.triu(A, k) for k in (-2, 0, 1, -9)]
+    outputs += [tt.roll(A, k, axis=0) for k in (0, 2, -3, 7)] + [tt.roll(A, (1, 2), axis=(0, 1)), tt.roll(A, 5)]
+    outputs += [tt.concatenate([A[k:], A[:k]]) for k in (2, -2, 400, -400)]
+    outputs += [tt.pad(A, ((1, 2), (3, 0))), tt.pad(A, ((0, 4), (1, 1)), constant_values=np.nan)]
+    if min(shape) > 1:
+        outputs += [tt.pad(A, ((1, 1), (1, 0)), mode=mode) for mode in ("edge", "reflect", "symmetric", "wrap")]
+    check([A], outputs, [numbers(shape)], compiled=compiled)
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (1, 1), (1, 4), (130, 140)])
+def test_arranged_results_are_in_memory_of_their_own(shape: tuple[int, int]) -> None:
+    torch = pytest.importorskip("torch")
+    outputs = [A[::-1], A[1:0:-1], A[::-1, :1], tt.tril(A), tt.triu(A, -300), tt.roll(A, 0, axis=0), tt.pad(A, 0)]
+    outputs += [tt.concatenate([tt.concatenate([A, A], axis=1), tt.concatenate([A, A], axis=1)])]
+    with config.change_flags(torch__device_outputs=True, torch__compile=False):
+        f = function([A], outputs, mode="PYTORCH")
+    x = torch.from_numpy(numbers(shape))
+    before = x.clone()
+    results = f(x)
+    for result in results:
+        result.fill_(7)
+    assert torch.equal(x, before)
+    assert all(bool((result == 7).all()) for result in results)
+
+
+def test_joins_of_joins_refuse_lengths_that_differ() -> None:
+    joined = tt.concatenate([tt.concatenate([A, B], axis=1), tt.concatenate([B, A], axis=1)])
+    program = link([A, B], [joined])
+    check([A, B], [joined], [numbers((100, 90)), numbers((100, 90))])
+    for shape in ((1, 90), (99, 90), (1, 1)):
+        with pytest.raises(ValueError, match=r"lengths|shape|dimension"):
+            program(numbers((100, 90)), numbers(shape))
+
+
+def test_what_only_looks_like_a_triangle_is_none() -> None:
+    rows, columns = tt.arange(A.shape[0])[:, None], tt.arange(A.shape[1])[None, :]
+    outputs = [tt.switch(rows >= columns, A, -0.0), tt.switch(rows >= columns, A, 1.0), tt.switch(rows > columns, A, 0)]
+    outputs += [tt.switch(rows >= columns, 0.0, A), tt.switch(rows >= tt.arange(B.shape[1])[None, :], A, 0.0)]
+    outputs += [tt.switch(tt.arange(1, A.shape[0] + 1)[:, None] >= columns, A, 0.0)]
+    assert calls([A], outputs[0]) == calls([A], outputs[1]) > 1
+    check([A, B], outputs, [MATRIX, MATRIX])

@@ -13,10 +13,11 @@ from functools import partial
 import torch
 
 from treadle.config import dataclass
-from treadle.graph import Apply, Constant, FunctionGraph, Variable
+from treadle.graph import Apply, Constant, DeepCopyOp, FunctionGraph, Variable
 from treadle.link.torch.numbers import length_of, on_numbers
+from treadle.link.torch.programs.arranging import Arranged, nested_join, reversed_copy, rotation, triangle
 from treadle.link.torch.programs.storage import kind, working
-from treadle.tensor import CASTS, DimShuffle, Elemwise, MatMul, Reduction, TensorVariable, tensors
+from treadle.tensor import CASTS, DimShuffle, Elemwise, Join, MatMul, Reduction, TensorVariable, tensors
 
 _NEW_FIRST, _NEW_LAST = ("x", 0), (0, "x")
 # What of a product of matrices is left, by whether the first and the second factor is a vector made a matrix.
@@ -54,6 +55,10 @@ def merged(fgraph: FunctionGraph, node: Apply) -> Merged | None:
     """Return how a node is computed together with some of those that its inputs are made by; None for most."""
     if isinstance(node.op, DimShuffle):
         return _vector_product(fgraph, node.op, node)
+    if isinstance(node.op, Join):
+        return _arranged(rotation(node) or nested_join(fgraph, node))
+    if isinstance(node.op, DeepCopyOp):
+        return _arranged(reversed_copy(node))
     if not isinstance(node.op, Elemwise):
         return None
     (out,) = tensors(node.outputs[:1])
@@ -61,7 +66,11 @@ def merged(fgraph: FunctionGraph, node: Apply) -> Merged | None:
         return None
     if working(out.type.dtype) != out.type.dtype:
         return None
-    return _with_length(node.op, node) or _clipped(out) or _cubed(out) or _norm(out)
+    return _arranged(triangle(out)) or _with_length(node.op, node) or _clipped(out) or _cubed(out) or _norm(out)
+
+
+def _arranged(found: Arranged | None) -> Merged | None:
+    return None if found is None else Merged(found[0], tuple(found[1]), tuple(found[2]))
 
 
 def _made_by(x: Variable, name: str) -> Sequence[TensorVariable]:
