@@ -16,8 +16,8 @@ def cholesky(op: Cholesky, node: TensorNode) -> Lowered:
 
     def run(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         factor, info = torch.linalg.cholesky_ex(a if op.lower else a.mH)
-        if op.check_finite and not all_finite(factor):
-            # NaN and infinities of a row reach its diagonal, if no row before has failed.
+        # NaN and infinities of a row reach its diagonal, if no row before has failed.
+        if op.check_finite and not all_finite(factor.trace() if factor.ndim == 2 else factor):
             info = info | ~torch.isfinite(torch.diagonal(factor, dim1=-2, dim2=-1)).all(-1)
         return info, factor if op.lower else factor.mH.resolve_conj()
 
