@@ -156,3 +156,25 @@ def test_what_only_looks_like_a_triangle_is_none() -> None:
     outputs += [tt.switch(tt.arange(1, A.shape[0] + 1)[:, None] >= columns, A, 0.0)]
     assert calls([A], outputs[0]) == calls([A], outputs[1]) > 1
     check([A, B], outputs, [MATRIX, MATRIX])
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int64"])
+def test_extrema_and_their_positions_are_found_at_once(axis: int, dtype: str) -> None:
+    x = tensor(dtype, 2, "x")
+    outputs = [tt.max(x, axis), tt.argmax(x, axis), tt.argmin(x, axis), tt.min(x, axis), tt.argmax(x, 1 - axis % 2)]
+    values = np.array([[3, 1, 3, 2], [3, 9, -9, 2], [0, 1, -9, 2]]).astype(dtype)
+    check([x], outputs, [values])
+    check([x], outputs, [values], compiled=True)
+    if dtype.startswith("float"):
+        values[1, 1:3] = values[0, 2] = np.nan
+        check([x], outputs, [values])
+        check([x], [outputs[1] * 2, outputs[0] + 1, outputs[0]], [values])
+    source: str = function([x], outputs[:2], mode="PYTORCH").program.source  # type: ignore[attr-defined]  # PyTorch's
+    assert source.count(" = f") == (1 if dtype in {"float64", "float32"} else 2)
+
+
+def test_extrema_of_no_elements_are_refused_with_their_positions() -> None:
+    program = link([A], [tt.max(A, 1), tt.argmax(A, 1)])
+    with pytest.raises(ValueError, match=r"empty|no element|zero-size"):
+        program(np.zeros((3, 0)))

@@ -145,9 +145,10 @@ class _Writer:
         else:
             lowered = together.function
             args = [*map(self.tensor, together.tensors), *map(self.number, together.numbers)]
-        for out in node.outputs:
+        outputs = node.outputs if together is None else (*node.outputs, *together.others)
+        for out in outputs:
             self.names[out] = f"v{len(self.names)}"
-        targets = [self.names[out] for out in node.outputs]
+        targets = [self.names[out] for out in outputs]
         target = targets[0] if len(targets) == 1 else f"({', '.join(targets)},)"
         run = lowered.run if isinstance(lowered, Checked) else lowered
         if isinstance(lowered, Checked):

@@ -17,7 +17,8 @@ from treadle.graph import Apply, Constant, DeepCopyOp, FunctionGraph, Variable
 from treadle.link.torch.numbers import length_of, on_numbers
 from treadle.link.torch.programs.arranging import Arranged, nested_join, reversed_copy, rotation, triangle
 from treadle.link.torch.programs.storage import kind, working
-from treadle.tensor import CASTS, DimShuffle, Elemwise, Join, MatMul, Reduction, TensorVariable, tensors
+from treadle.link.torch.table import Results
+from treadle.tensor import CASTS, ArgReduction, DimShuffle, Elemwise, Join, MatMul, Reduction, TensorVariable, tensors
 
 _NEW_FIRST, _NEW_LAST = ("x", 0), (0, "x")
 # What of a product of matrices is left, by whether the first and the second factor is a vector made a matrix.
@@ -44,11 +45,15 @@ def _without_first(x: TensorVariable) -> TensorVariable:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """What a node is computed by: a function whose result is in new memory, of tensors and then Python integers."""
+    """What a node is computed by: a function whose results are in new memory, of tensors and then Python integers.
 
-    function: Callable[..., torch.Tensor]
+    `others` are results of a later node, which the function returns after the node's own.
+    """
+
+    function: Callable[..., Results]
     tensors: tuple[Variable, ...]
     numbers: tuple[Variable, ...] = ()
+    others: tuple[Variable, ...] = ()
 
 
 def merged(fgraph: FunctionGraph, node: Apply) -> Merged | None:
@@ -67,6 +72,33 @@ def merged(fgraph: FunctionGraph, node: Apply) -> Merged | None:
     if working(out.type.dtype) != out.type.dtype:
         return None
     return _arranged(triangle(out)) or _with_length(node.op, node) or _clipped(out) or _cubed(out) or _norm(out)
+
+
+def with_positions(nodes: Sequence[Apply]) -> dict[Apply, tuple[Apply, Merged]]:
+    """Return extrema and their positions that one call finds: the first node of each pair, with the second."""
+    found: dict[tuple[str, Variable, tuple[int, ...]], Apply] = {}
+    pairs: dict[Apply, tuple[Apply, Merged]] = {}
+    for node in nodes:
+        op = node.op
+        if not isinstance(op, Reduction | ArgReduction) or len(op.axes) != 1:
+            continue
+        (x,) = tensors(node.inputs)
+        dtype = x.type.dtype
+        if kind(dtype) != "f" or working(dtype) != dtype or (isinstance(op, Reduction) and op.dtype != dtype):
+            continue
+        about = (op.kind.removeprefix("arg"), x, tuple(op.axes))
+        first = found.setdefault(about, node)
+        if type(first.op) is type(op) or first in pairs or about[0] not in {"max", "min"}:
+            continue
+        search = partial(torch.max if about[0] == "max" else torch.min, dim=op.axes[0])
+        function = search if isinstance(first.op, Reduction) else partial(_swapped, search)
+        pairs[first] = (node, Merged(function, (x,), others=tuple(node.outputs)))
+    return pairs
+
+
+def _swapped(search: Callable[..., Sequence[torch.Tensor]], x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    values, positions = search(x)
+    return positions, values
 
 
 def _arranged(found: Arranged | None) -> Merged | None:

@@ -19,7 +19,7 @@ from dataclasses import field
 from treadle.config import dataclass
 from treadle.graph import Apply, Constant, FunctionGraph, Unsupported, Variable
 from treadle.link.torch.numbers import length_of, on_numbers
-from treadle.link.torch.programs.merging import Merged, merged, operands
+from treadle.link.torch.programs.merging import Merged, merged, operands, with_positions
 from treadle.tensor import ARange, Shape, ShapeI, TensorType, stage, static_positions
 
 
@@ -97,6 +97,9 @@ def plan_of(fgraph: FunctionGraph) -> ExecutionPlan:
             plan.want_hosts((v for i, v in enumerate(node.inputs) if i in static), node)
             plan.want_tensors(v for i, v in enumerate(operands(node)) if i not in static)
     plan.nodes.reverse()
+    for first, (second, together) in with_positions(plan.nodes).items():
+        plan.nodes.remove(second)
+        plan.merged |= {first: together, second: together}
     return plan
 
 
