@@ -77,3 +77,29 @@ def test_derivatives_are_those_of_finite_differences(name: str) -> None:
         else:
             with pytest.raises(ValueError, match="Reverse-mode"):
                 jax.grad(density)(VALUE)
+
+
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("name", ["constant", "known when called", "product"])
+def test_parts_are_differentiated_over_batches_outside_of_64_bit_mode(name: str, wide: bool) -> None:
+    x, i = tt.fvector("x"), tt.lscalar("i")
+    cost = {
+        "constant": (tt.set_subtensor(x[1:3], x[:2] ** 2) ** 3).sum(),
+        "known when called": (x[i : i + 2] ** 3).sum() + x[i] * tt.inc_subtensor(x[i], x[0])[i] ** 2,
+        "product": tt.cumprod(x).sum(),
+    }[name]
+    f: Any = function([x, i], cost, mode="JAX", on_unused_input="ignore")
+    gradient = tt.grad(cost, x)
+    own = function([x, i], [gradient, tt.jacobian(gradient, x)], mode="FAST_COMPILE", on_unused_input="ignore")
+    value = np.array([0.75, -0.5, 1.25, 0.375], "float32")
+    first, second = own(value, 1)
+
+    def density(at: Any) -> Any:
+        return f.jax_function(at, 1)[0]
+
+    with jax.enable_x64(wide):
+        batch = np.stack([value, value])
+        np.testing.assert_allclose(jax.vmap(jax.grad(density))(batch), [first, first], rtol=1e-5)
+        np.testing.assert_allclose(jax.jacrev(density)(value), first, rtol=1e-5)
+        for derivative in (jax.hessian(density), jax.jacrev(jax.grad(density)), jax.jacfwd(jax.grad(density))):
+            np.testing.assert_allclose(jax.jit(derivative)(value), second, rtol=1e-5)

@@ -72,7 +72,13 @@ class Window:
         return tuple(n for d, n in enumerate(self.counts) if d not in self.dropped)
 
     def _origin(self) -> list[jax.Array]:
-        return [jnp.asarray(s, "int64") for s in self.starts]
+        """Return the first position of the block.
+
+        In 32 bits where lengths allow it: a block written at 64-bit positions that JAX then maps over a batch is a
+        scatter, which it compiles in 64-bit mode only, and the caller of a `jax_function` may not be in that.
+        """
+        dtype = "int64" if max(self.of, default=0) > np.iinfo("int32").max else "int32"
+        return [lax.convert_element_type(s, dtype) for s in self.starts]
 
     def _block(self, x: jax.Array) -> jax.Array:
         starts = [s for s in self.starts if isinstance(s, int)]
