@@ -157,14 +157,14 @@ class TorchLinker(DeviceLinker):
             return None
         plan = plan_of(fgraph)
         place = DEVICES.chosen()
-        if plan.prelude or plan.refused or not plan.hosts.keys().isdisjoint(fgraph.inputs[:varying]):
+        if plan.prelude or plan.read or plan.refused or not plan.hosts.keys().isdisjoint(fgraph.inputs[:varying]):
             return None
         generated = self._generated(fgraph, plan, place)
         return Step(fgraph.inputs, generated, len(plan.nodes), self._when(fgraph), self._own_forms(), fgraph.stable_key)
 
     def _generated(self, fgraph: FunctionGraph, plan: ExecutionPlan, place: torch.device) -> GeneratedFunction:
         with span("code generation"):
-            nodes = (node for node in plan.nodes if node.outputs[0] not in plan.hosts)
+            nodes = (node for node in plan.nodes if not plan.on_numbers(node))
             return generate(fgraph, plan, TORCH.lower(nodes, _lower, plan.refused), place)
 
     def _link_straight(
@@ -183,7 +183,10 @@ class TorchLinker(DeviceLinker):
         own: int | None = None,
     ) -> TorchProgram:
         """Return the program of a graph without choices and loops; of its outputs the first `own` own their memory."""
-        generated = self._generated(fgraph, plan_of(fgraph), place)
+        plan = plan_of(fgraph)
+        generated = self._generated(fgraph, plan, place)
+        if plan.read:
+            when = When.NEVER
         run: Callable[..., Sequence[Value]] = generated.run
         count, forms = len(generated.tensors), FunctionForms(program_forms, fgraph.stable_key)
         if when is When.AT_ONCE and can_compile(place):

@@ -548,7 +548,9 @@ static const void *tr_block{_size}(const char *p, int64_t s, int64_t i, int64_t 
   if (s == {_size}) return p + i * {_size};
   if (s == 0) {{
     const {_type} x = *(const {_type} *)p;
-    if (i == 0) for (int64_t j = 0; j < m; j++) b[j] = x;
+    if (i) return b;
+#pragma omp simd
+    for (int64_t j = 0; j < m; j++) b[j] = x;
     return b;
   }}
   p += i * s;

@@ -130,7 +130,7 @@ static int tr_reduce(const tr_var *x, int nd, uint64_t mask, tr_var *o, const tr
 
 _FUSED = """\
 static int tr_fused(tr_var *v, const int *ix, int nin, int nout, int nd, uint64_t mask, const unsigned char *size,
-                    const uint64_t *may, tr_kernel k, const tr_reducer *const *red) {
+                    const uint64_t *may, tr_kernel k, const tr_reducer *const *red, tr_row_sums sums) {
   const int ops = nin + nout;
   int64_t n[TR_ND], total = 1, parts = 1;
   int first = -1, last = -1, keeps = -1, all = 1, bad = 0, at, status, team;
@@ -146,7 +146,7 @@ static int tr_fused(tr_var *v, const int *ix, int nin, int nout, int nd, uint64_
   at = keeps < 0 ? first : keeps;
   if (at >= 0) parts = keeps < 0 ? tr_parts(n[at], total) : tr_pieces(n[at], at == last);
   if (total < TR_MINSIZE || parts == 1 || (!all && at != first))
-    return tr_fused_part(v, ix, nin, nout, nd, mask, size, may, k, red);
+    return tr_fused_part(v, ix, nin, nout, nd, mask, size, may, k, red, sums);
   team = tr_team(total);
   for (int o = nin; o < ops; o++) {
     tr_var *x = v + ix[o];
@@ -193,7 +193,7 @@ static int tr_fused(tr_var *v, const int *ix, int nin, int nout, int nd, uint64_
       for (int d = 0; d < nd; d++) if (!uses[o - nin] || !(mask >> d & 1)) w[o].n[e++] = lengths[d];
       w[o].dn = w[o].n;
     }
-    const int found = tr_fused_part(w, own, nin, nout, nd, mask, size, 0, k, uses);
+    const int found = tr_fused_part(w, own, nin, nout, nd, mask, size, 0, k, uses, keeps < 0 ? 0 : sums);
     if (found > bad) bad = found;
   }
   for (int o = 0; keeps < 0 && !bad && o < nout; o++)
@@ -223,7 +223,7 @@ def shared_among_threads(serial: Mapping[str, str], minsize: int) -> dict[str, s
         texts[name] = text
         texts[f"{name}_part"] = serial[name].replace(f"{name}(", f"{name}_part(")
     # Reducers get a function that combines the results of parts.
-    texts["tr_reducer"] = serial["tr_reducer"].replace(
+    texts["tr_reducer tr_row_sums"] = serial["tr_reducer tr_row_sums"].replace(
         "  int empty;\n", "  int empty;\n  void (*merge)(char *acc, const char *other);\n"
     )
     return texts

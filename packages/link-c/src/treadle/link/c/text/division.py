@@ -25,7 +25,7 @@ _HEAD = f"""\
 #endif
 """
 _STATIC = re.compile(
-    r"^static ((?:int (?:__attribute__\(\(noinline\)\) )?k(?:\d+_)?|int64_t (?:l\d+_)?(?:run|b\d+_|loop))\d+"
+    r"^static ((?:int (?:__attribute__\(\(noinline\)\) )?k\d+(?:_\w+)?|int64_t (?:l\d+_)?(?:run|b\d+_|loop)\d+)"
     r"\([^)]*\)) \{",
     re.MULTILINE,
 )

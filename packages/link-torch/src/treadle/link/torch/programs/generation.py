@@ -114,7 +114,15 @@ class _Writer:
 
     def number(self, var: Variable) -> str:
         """Return the text of a Python integer."""
-        return _literal(var) if isinstance(var, Constant) else self.numbers[var]
+        if isinstance(var, Constant):
+            return _literal(var)
+        if var not in self.numbers:
+            # One of those that the plan reads.
+            name = f"h{len(self.numbers)}"
+            read = f"{self.tensor(var)}.tolist()"
+            self.lines.append(f"    {name} = tuple({read})" if var.type.ndim else f"    {name} = {read}")  # type: ignore[attr-defined]  # a tensor's
+            self.numbers[var] = name
+        return self.numbers[var]
 
     def tensor(self, var: Variable) -> str:
         """Return the name of a tensor, made from the Python integer where there is only that."""

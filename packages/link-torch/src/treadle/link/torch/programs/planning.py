@@ -5,10 +5,8 @@ What decides shapes is staged (see `treadle.tensor.stage`). Of such values
 * a constant is written into the program;
 * an input of the graph is passed as Python integers, for which nothing is compiled anew: any vector may decide shapes;
 * another one is computed with Python integers inside the program, as far as these go (see `numbers`);
-* or else it is computed before the program, on the Python VM.
-
-The last cannot be done with the shape of a tensor that the program computes. Such a graph is refused, while JAX, which
-has plain numbers for all shapes, takes it.
+* or else it is computed before the program, on the Python VM, if it follows from such values and the inputs' shapes;
+* or else the program computes a tensor and reads it, which waits for the device. Such a program is never compiled.
 """
 
 from __future__ import annotations
@@ -35,10 +33,16 @@ class ExecutionPlan:
     hosts: dict[Variable, Apply] = field(default_factory=dict)
     # Variables computed before the program; those in `hosts` are passed as Python integers, others as tensors.
     prelude: dict[Variable, None] = field(default_factory=dict)
+    # Variables in `hosts` that are computed as tensors, from which they are read.
+    read: set[Variable] = field(default_factory=set)
     # What computes nodes in place of their own rules.
     merged: dict[Apply, Merged] = field(default_factory=dict)
     # Nodes that cannot be lowered, each with the reason.
     refused: list[tuple[Apply, Unsupported]] = field(default_factory=list)
+
+    def on_numbers(self, node: Apply) -> bool:
+        """Whether a node that is run computes Python integers."""
+        return node.outputs[0] in self.hosts and node.outputs[0] not in self.read
 
     def want_tensors(self, variables: Iterable[Variable]) -> None:
         """Note that variables are needed as tensors."""
@@ -49,42 +53,35 @@ class ExecutionPlan:
         for var in variables:
             self.hosts.setdefault(var, node)
 
-    def want_early(self, out: Variable, early: set[Variable], user: Apply) -> None:
-        """Note that a variable is needed before the program."""
-        if out in early:
-            self.prelude[out] = None
-            return
-        node = out.owner
-        origin = f"{node.op}{node.where()} computes" if node is not None else "is given"
-        reason = f"a length depends on what {origin} from the shape of a tensor that the program computes"
-        self.refused.append((user, Unsupported(reason, "make the length an input")))
-
 
 def plan_of(fgraph: FunctionGraph) -> ExecutionPlan:
     """Return how the values of a graph are computed."""
     order = fgraph.toposort()
-    staging = stage(fgraph, order, data=True)
-    plan = ExecutionPlan(refused=staging.refused)
-    if plan.refused:
-        # For what else is wrong with the nodes.
-        plan.nodes = order
-        return plan
+    plan = ExecutionPlan()
     plan.want_tensors(fgraph.outputs)
-    early = _early(fgraph, order, staging.known)
+    early = _early(fgraph, order, stage(fgraph, order, data=True).known)
     for node in reversed(order):
         out = node.outputs[0]
-        if out in plan.hosts:
-            if length_of(node) is not None:
-                plan.nodes.append(node)
-                plan.want_tensors(node.inputs)
-            elif on_numbers(node) is not None:
-                plan.nodes.append(node)
-                plan.want_hosts(node.inputs, plan.hosts[out])
-            else:
-                plan.want_early(out, early, plan.hosts[out])
-        elif any(v in plan.tensors for v in node.outputs):
+        if out in plan.hosts and length_of(node) is not None:
+            plan.nodes.append(node)
+            plan.want_tensors(node.inputs)
+            continue
+        if out in plan.hosts and on_numbers(node) is not None:
+            plan.nodes.append(node)
+            plan.want_hosts(node.inputs, plan.hosts[out])
+            continue
+        for v in node.outputs:
+            if v in plan.hosts and v in early:
+                plan.prelude[v] = None
+            elif v in plan.hosts:
+                plan.read.add(v)
+                plan.want_tensors([v])
+        if any(v in plan.tensors and v not in plan.prelude for v in node.outputs):
             if isinstance(node.op, ARange) and not _is_of_integers(node):
-                plan.want_early(out, early, node)
+                if out in early:
+                    plan.prelude[out] = None
+                else:
+                    plan.refused.append((node, _unknown_range(node)))
                 continue
             plan.nodes.append(node)
             together = merged(fgraph, node)
@@ -101,6 +98,13 @@ def plan_of(fgraph: FunctionGraph) -> ExecutionPlan:
         plan.nodes.remove(second)
         plan.merged |= {first: together, second: together}
     return plan
+
+
+def _unknown_range(node: Apply) -> Unsupported:
+    origins = [v.owner for v in node.inputs if v.owner is not None]
+    origin = f", computed by {origins[0].op}{origins[0].where()}" if origins else ""
+    reason = f"its bounds are no integers, and depend on what the program computes{origin}"
+    return Unsupported(reason, "compute a range of integers, and scale that, or make the bounds inputs")
 
 
 def _is_of_integers(node: Apply) -> bool:

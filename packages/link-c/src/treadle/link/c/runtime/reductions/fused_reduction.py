@@ -73,7 +73,7 @@ static void tr_combine(const tr_reducer *r, const tr_plan *l, int c, int64_t kep
     # size: bytes of an element of each of the kernel's results; red: how each is reduced, or 0 where it is stored.
     "tr_fused": """\
 static int tr_fused(tr_var *v, const int *ix, int nin, int nout, int nd, uint64_t mask, const unsigned char *size,
-                    const uint64_t *free, tr_kernel k, const tr_reducer *const *red) {
+                    const uint64_t *free, tr_kernel k, const tr_reducer *const *red, tr_row_sums sums) {
   double buffer[4096] __attribute__((aligned(64)));
   int64_t n[TR_ND], acc[4096] __attribute__((aligned(64))), tile;
   tr_loops t;
@@ -115,8 +115,22 @@ static int tr_fused(tr_var *v, const int *ix, int nin, int nout, int nd, uint64_
     for (o = 0; o < t.ops; o++) t.s[c][0][o] = 0;
   }
   if (t.inner < 0) t.inner = 1;
-  /* Long tiles: of kept elements, so that rows are run through in long pieces. They fit a first-level cache. */
   tile = 2048;
+  /* Rows of a tile at most, one after another. */
+  if (sums && t.inner && (t.count[0] > 1 || t.n[0][0] > 1) && t.count[1] == 1 && t.n[1][0] <= tile &&
+      t.n[1][0] * red[0]->size >= 64 && sums(0, 0, t.p, t.s[0][0], t.s[1][0], acc)) {
+    do {
+      for (int64_t j = 0; j < t.n[0][0]; j += tile) {
+        const int64_t rows = t.n[0][0] - j < tile ? t.n[0][0] - j : tile;
+        for (o = 0; o < nin; o++) t.q[o] = t.p[o] + j * t.s[0][0][o];
+        sums(rows, t.n[1][0], t.q, t.s[0][0], t.s[1][0], acc);
+        red[0]->finish(rows, (char *)acc, t.out[nin]);
+        t.out[nin] += rows * red[0]->out_size;
+      }
+    } while (tr_step(1, t.count[0], t.n[0], t.s[0], t.i[0], t.ops, t.p));
+    return 0;
+  }
+  /* Long tiles: of kept elements, so that rows are run through in long pieces. They fit a first-level cache. */
   while (tile * words * reduced > 4096) tile /= 2;
   tr_make_plan(&t, tile, &l);
   /* Few elements make one: kept ones, which are more, are run through instead. Stored results need their order. */

@@ -7,18 +7,22 @@ from string import Template
 from treadle.link.c.conventions.dtypes import CType
 
 # row: combines a run of elements into one accumulator (of two parts: the value and what rounding lost).
+# each: makes an accumulator of each of m runs, if their elements follow each other.
 # rows: combines m runs of n elements into n accumulators, side by side.
 DRIVER = {
-    "tr_reducer": """\
+    # The other is a function that adds up rows, see `treadle.link.c.text.rows`.
+    "tr_reducer tr_row_sums": """\
 typedef struct {
   int64_t size, out_size;
   void (*start)(int64_t n, char *acc);
   void (*row)(int64_t n, const char *p, int64_t s, char *acc);
   void (*rows)(int64_t m, int64_t rs, int64_t n, const char *p, int64_t s, char *acc);
   void (*finish)(int64_t n, const char *acc, char *out);
+  int (*each)(int64_t m, int64_t rs, int64_t n, const char *p, int64_t s, char *acc);
   void (*settle)(char *acc);
   int empty;
 } tr_reducer;
+typedef int (*tr_row_sums)(int64_t rows, int64_t n, char *const *p, const int64_t *rs, const int64_t *s, void *sums);
 """,
     # The kept dimensions of an operand, nk of them with lengths kn and strides ks, and the reduced ones, nr with rn and
     # rs; kept and reduced: how many elements they have; p: where the walk begins.
@@ -102,9 +106,23 @@ static int tr_reduce(const tr_var *x, int nd, uint64_t mask, tr_var *o, const tr
   if (t.kept == 0) return 0;
   if (t.reduced == 0) return tr_reduce_none(r, t.kept, out);
   p = t.p;
+  const int64_t run = t.rn[0];
+  const int each = t.kept > 1 && t.nr == 1 && run * r->size >= 64 && run <= 2048 && r->each(0, 0, 0, p, t.rs[0], 0);
   /* Where few elements make one, the kept ones are run through instead, which are more. */
-  const int few = t.nr == 1 && t.rn[0] <= 16 && t.kn[0] > t.rn[0];
+  const int few = t.nr == 1 && run <= 16 && t.kn[0] > run && !each;
   if (t.kept == 1 || (!few && llabs(t.rs[0]) <= llabs(t.ks[0]))) {
+    if (each) {
+      do {
+        int64_t acc[1024];
+        for (int64_t at = 0; at < t.kn[0]; at += 512) {
+          const int64_t m = t.kn[0] - at < 512 ? t.kn[0] - at : 512;
+          r->each(m, t.ks[0], run, p + at * t.ks[0], t.rs[0], (char *)acc);
+          r->finish(m, (char *)acc, out);
+          out += m * r->out_size;
+        }
+      } while (tr_next(1, t.nk, t.kn, t.ks, ki, &p));
+      return 0;
+    }
     do {
       int64_t acc[2] = {0, 0};
       const char *q = p;
@@ -243,6 +261,10 @@ static void ${name}_finish(int64_t n, const char *acc, char *out) {
 }
 """
 _LOOPS = """\
+static int ${name}_each(int64_t m, int64_t rs, int64_t n, const char *p, int64_t s, char *acc) {
+  for (int64_t j = 0; j < m; j++, p += rs) (($Acc *)acc)[j] = ${name}_run((const $Elem *)p, n);
+  return s == sizeof($Elem);
+}
 static void ${name}_row(int64_t n, const char *p, int64_t s, char *acc) {
   $Acc *a = ($Acc *)acc;
   if (s == sizeof($Elem)) {
@@ -286,6 +308,7 @@ static void ${name}_rows(int64_t m, int64_t rs, int64_t n, const char *p, int64_
 """
 # float16 is made float32 in blocks, $Elem, which the inner loops are of.
 _HALF_LOOPS = """\
+static int ${name}_each(int64_t m, int64_t rs, int64_t n, const char *p, int64_t s, char *acc) { return 0; }
 static void ${name}_row(int64_t n, const char *p, int64_t s, char *acc) {
   $Acc *a = ($Acc *)acc;
   $Elem b[512];
@@ -381,11 +404,10 @@ def _widened(name: str, source: CType, acc: CType) -> str:
     return f"__builtin_convertvector({value}, {name}_v)"
 
 
-def _halves(name: str, lanes: int) -> str:
-    """Return the statements that join the halves of a vector, the halves of these, and so on, into its first number."""
+def halves(lanes: int) -> list[str]:
+    """Return the orders that a vector is joined with in turn, so that its first number becomes that of all."""
     steps = [lanes >> k for k in range(1, lanes.bit_length())]
-    orders = [", ".join(str(k ^ step) for k in range(lanes)) for step in steps]
-    return "\n    ".join(f"a = {name}_join(a, tr_turned(a, {name}_m, {order}));" for order in orders)
+    return [", ".join(str(k ^ step) for k in range(lanes)) for step in steps]
 
 
 def _start(kind: str, acc: CType) -> str:
@@ -418,6 +440,7 @@ def reducer(kind: str, source: CType, acc: CType, out: CType, *, merged: bool = 
     half = source.short == "f16"
     vector = "c" not in {source.kind, acc.kind} and (acc.short != "b" or source.short == "b")
     compensated = how == "sum" and acc.kind == "f"
+    orders = halves(64 // _width(acc)) if vector else []
     store = "y" if acc.short != "f16" else "tr_f32_round_f16(y)"
     if out.short == "f16":
         store = "tr_f64_to_f16(y)" if acc.short == "f64" else "tr_f32_to_f16(y)"
@@ -444,7 +467,7 @@ def reducer(kind: str, source: CType, acc: CType, out: CType, *, merged: bool = 
         two="int16_t" if source.kind == "i" else "uint16_t",
         four="int32_t" if source.kind == "i" else "uint32_t",
         widened=_widened(name, source, acc),
-        halves=_halves(name, 64 // _width(acc)) if vector else "",
+        halves="\n    ".join(f"a = {name}_join(a, tr_turned(a, {name}_m, {order}));" for order in orders),
     )
     join = "tr_mul_$short({a}, {x})" if number and how == "prod" else _JOIN[how]
     body = _expand_macro(body, "JOIN", Template(join).substitute(types, short=acc.short))
@@ -454,7 +477,7 @@ def reducer(kind: str, source: CType, acc: CType, out: CType, *, merged: bool = 
     settle = f"{name}_settle" if compensated else "0"
     table = (
         f"static const tr_reducer {name} = {{{_width(acc)}, {out.size}, {name}_start, {name}_row, {name}_rows, "
-        f"{name}_finish, {settle}, {empty}{f', {name}_merge' if merged else ''}}};\n"
+        f"{name}_finish, {name}_each, {settle}, {empty}{f', {name}_merge' if merged else ''}}};\n"
     )
     return body + table
 
