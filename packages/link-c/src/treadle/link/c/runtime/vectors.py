@@ -84,8 +84,9 @@ static $Type tr_shifted_exp_$short(int64_t n, const $Type *x, $Type shift, $Type
   enum { W = TR_BYTES / sizeof($Type) };
   int64_t i = 0;
   $Type sum = 0;
-  $Vector total = {0}, a;
+  $Vector total = {0}, last;
   for (; i + W <= n; i += W) {
+    $Vector a;
     memcpy(&a, x + i, sizeof a);
     a = $symbol(v, exp)(a - shift);
     total += a;
@@ -95,10 +96,10 @@ static $Type tr_shifted_exp_$short(int64_t n, const $Type *x, $Type shift, $Type
   if (i < n) {
     $Type rest[W];
     for (int k = 0; k < W; k++) rest[k] = x[i + k < n ? i + k : n - 1];
-    memcpy(&a, rest, sizeof a);
-    a = $symbol(v, exp)(a - shift);
-    for (int64_t k = 0; k < n - i; k++) sum += a[k];
-    if (o) memcpy(o + i, &a, (size_t)(n - i) * sizeof($Type));
+    memcpy(&last, rest, sizeof last);
+    last = $symbol(v, exp)(last - shift);
+    for (int64_t k = 0; k < n - i; k++) sum += last[k];
+    if (o) memcpy(o + i, &last, (size_t)(n - i) * sizeof($Type));
   }
   return sum;
 }
