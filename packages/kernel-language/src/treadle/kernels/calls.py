@@ -144,6 +144,9 @@ class Calls(Expressions):
             return Apply("int64", "team", [self.fitted(node, arguments[0], "int64")])
         if called is language.vector and len(kinds) == 1 and is_pointer(kinds[0]):
             return Apply(f"[{self.lane_dtype(node, kinds[0][1:])}]", "vector", arguments)
+        if called in (language.largest, language.smallest) and len(kinds) == 2 and is_pointer(kinds[0]):
+            dtype = self.lane_dtype(node, kinds[0][1:])
+            return Apply(value_kind(dtype), called.__name__, [arguments[0], self.fitted(node, arguments[1], "int64")])
         if not kinds or not is_vector(kinds[0]):
             return None
         if called is language.fused and len(kinds) == 3 and len(set(kinds)) == 1:

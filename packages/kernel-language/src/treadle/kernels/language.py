@@ -371,6 +371,16 @@ def total(v: np.ndarray) -> Any:
     return as_value(value_kind(v.dtype.name), result)
 
 
+def largest(pointer: Pointer[E], count: int) -> Any:
+    """Return the largest of numbers one behind the other, at least one; NaN if one is NaN."""
+    return as_value(value_kind(pointer.dtype), pointer.elements[pointer.start : pointer._at(count - 1) + 1].max())
+
+
+def smallest(pointer: Pointer[E], count: int) -> Any:
+    """Return the smallest of numbers one behind the other, at least one; NaN if one is NaN."""
+    return as_value(value_kind(pointer.dtype), pointer.elements[pointer.start : pointer._at(count - 1) + 1].min())
+
+
 # Eights: numbers of eight matrices, one of each, that are computed with at once.
 
 

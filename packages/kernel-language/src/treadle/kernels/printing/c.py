@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from treadle.kernels.kinds import NUMBERS, REAL, SHORT, is_pointer, is_vector
+from treadle.kernels.kinds import NUMBERS, REAL, SHORT, SIZES, is_pointer, is_vector
 from treadle.kernels.printing.c_types import stored_type, value_type
 from treadle.kernels.printing.c_vectors import eight_function, vector_function
 from treadle.kernels.tree import (
@@ -45,6 +45,8 @@ _CLEAR = f"{PREFIX}clear"
 _FUNCTIONS: Mapping[str, str] = MappingProxyType(
     {"power": "pow", "unsigned": "tr_f64_to_u64", "bits": f"{PREFIX}bits", "from_bits": f"{PREFIX}from_bits"}
 )
+# Functions of numbers one behind the other, by those of the C backend.
+_EXTREMES: Mapping[str, str] = MappingProxyType({"largest": "max", "smallest": "min"})
 _OF_EIGHTS = frozenset({"eights", "numbers", "which", "weave", "unweave"})
 _KEYWORDS = frozenset(
     {
@@ -308,6 +310,13 @@ class _Printer:
         if x.function in _OF_EIGHTS or x.kind in NUMBERS:
             return eight_function(x, [*map(self.text, x.arguments)])
         arguments = ", ".join(map(self.text, x.arguments))
+        if x.function in _EXTREMES:
+            dtype = x.arguments[0].kind[1:]
+            name = f"tr_{_EXTREMES[x.function]}{f'_{dtype[0]}{8 * SIZES[dtype]}' * 3}_run"
+            return f"({value_type(x.kind)}){name}({arguments})"
+        return self._of_numbers(x, arguments)
+
+    def _of_numbers(self, x: Apply, arguments: str) -> str:
         name = x.function
         if name in {"min", "max"} or (name == "abs" and x.kind == "int64"):
             return f"{PREFIX}{name}{'_u64' if x.kind == 'uint64' else ''}({arguments})"

@@ -206,6 +206,8 @@ class _Printer:
         arguments = ", ".join(map(self.text, x.arguments))
         if x.function == "bits" and x.arguments[0].kind == "float32":
             return f"i8(bits_f4_i4({arguments}))"
+        if x.function in {"largest", "smallest"}:
+            return f"{value_code(x.kind)}({x.function}_{memory_code(x.arguments[0].kind[1:])}({arguments}))"
         if x.function.startswith("wrapped_"):
             return f"i8({memory_code(x.function.removeprefix('wrapped_'))}({arguments}))"
         return f"{_function(x)}({arguments})"

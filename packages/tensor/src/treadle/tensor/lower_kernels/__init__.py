@@ -4,7 +4,7 @@ from treadle.tensor.lower_kernels.arrangement import diagonals, repetition
 from treadle.tensor.lower_kernels.control import assertion, copying
 from treadle.tensor.lower_kernels.elementwise import arithmetic, complex_numbers, operators
 from treadle.tensor.lower_kernels.indexing import indexing, ranges, searching
-from treadle.tensor.lower_kernels.reductions import accumulation
+from treadle.tensor.lower_kernels.reductions import accumulation, reduction
 from treadle.tensor.lower_kernels.shapes import broadcasting, dimshuffle, shape, shape_specification
 from treadle.tensor.lower_kernels.sorting import sorting
 from treadle.tensor.lower_kernels.special_functions import (
@@ -19,5 +19,5 @@ from treadle.tensor.lower_kernels.special_functions import (
 __all__ = [
     "accumulation", "arithmetic", "assertion", "broadcasting", "compiled", "complex_numbers", "copying", "diagonals",
     "dimshuffle", "gamma_blocks", "hypergeometric", "indexing", "inverse_error_blocks", "operators", "polygamma",
-    "ranges", "repetition", "searching", "shape", "shape_specification", "sorting", "tail_moments",
+    "ranges", "reduction", "repetition", "searching", "shape", "shape_specification", "sorting", "tail_moments",
 ]  # fmt: skip

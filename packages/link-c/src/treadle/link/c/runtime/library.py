@@ -20,7 +20,7 @@ from treadle.link.c.runtime.loops import LOOPS
 from treadle.link.c.runtime.product import PRODUCT, accumulated, matmul
 from treadle.link.c.runtime.reductions.fused_reduction import FUSED
 from treadle.link.c.runtime.reductions.normalization import NORMALIZATION, normalizer
-from treadle.link.c.runtime.reductions.reduction import DRIVER, KINDS, arg_reducer, reducer
+from treadle.link.c.runtime.reductions.reduction import DRIVER, KINDS, reducer
 from treadle.link.c.runtime.shapes import SHAPES, adding
 from treadle.link.c.runtime.threads import shared_among_threads
 from treadle.link.c.runtime.user import USERS
@@ -76,7 +76,6 @@ class Library:
             self._texts.update(dict.fromkeys((first, *more), (first, text)))
         self._makers: Mapping[str, Callable[..., str]] = {
             **{f"tr_{kind}": partial(reducer, kind, merged=bool(threads)) for kind in KINDS},
-            **{f"tr_{kind}": partial(arg_reducer, kind) for kind in ("argmax", "argmin")},
             **{f"tr_v_{f}": partial(block_function, f, simd=simd, portable=portable) for f in BLOCK_FUNCTIONS},
             **{f"tr_v_{f}": partial(kernel_block, f) for f in KERNEL_BLOCKS},
             "tr_shifted_exp": partial(shifted_exponentials, simd=simd, portable=portable),

@@ -327,6 +327,14 @@ def ldexp_{t}(x, n):  # {t} i8
 """
 
 
+_EXTREME = """
+def {name}_{t}(x, n):  # *{t} i8
+    best = x[0]
+    for i in range(n):
+        best = {better}
+    return best
+"""
+
 _COMPLEX = """
 def size_{t}(a):  # {t}
     return libm_hypot_{r}(re_{t}(a), im_{t}(a))
@@ -346,6 +354,10 @@ def _texts() -> Iterable[str]:
     for t, letter, r in (("c8", "c", "f4"), ("c16", "z", "f8")):
         typed = (_COMPLEX + _BLAS).replace("{t}", t).replace("{r}", r).replace("{most}", "0")
         yield typed.replace("{size}", t[1:]).replace("{letter}", letter)
+    for name, instruction, order in (("largest", "larger", ">"), ("smallest", "smaller", "<")):
+        for t in ("f4", "f8", *(f"{kind}{size}" for kind in "iu" for size in (1, 2, 4, 8))):
+            better = f"{instruction}(best, x[i])" if t[0] == "f" else f"pick(x[i] {order} best, x[i], best)"
+            yield _EXTREME.replace("{name}", name).replace("{t}", t).replace("{better}", better)
     for size in (1, 2, 4, 8):
         for kind, shift in (("i", _SIGNED_SHIFT), ("u", _UNSIGNED_SHIFT)):
             r, integer, large = ("f4", "i4", "12582912.0") if size < 4 else ("f8", "i8", "6755399441055744.0")

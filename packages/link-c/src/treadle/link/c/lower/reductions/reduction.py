@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from treadle.link.c.conventions.dtypes import CTYPES, ctype
 from treadle.link.c.table import TABLE
 from treadle.link.c.text.unit import Unit
-from treadle.tensor import ArgReduction, Reduction, TensorNode
+from treadle.tensor import Reduction, TensorNode
 
 
 def axes_mask(axes: Sequence[int]) -> str:
@@ -36,9 +36,3 @@ def kept(unit: Unit, node: TensorNode, axes: Sequence[int], *, keeps_all: bool =
 def reduction(op: Reduction, node: TensorNode, unit: Unit) -> None:
     """Write the reduction."""
     unit.call(f"tr_reduce({kept(unit, node, op.axes)}, &{reducer_name(op, node.inputs[0].type.dtype)})")
-
-
-@TABLE.register(ArgReduction)
-def arg_reduction(op: ArgReduction, node: TensorNode, unit: Unit) -> None:
-    """Write the call that finds the positions of extrema."""
-    unit.call(f"tr_{op.kind}_{ctype(node.inputs[0]).short}({kept(unit, node, op.axes)})")

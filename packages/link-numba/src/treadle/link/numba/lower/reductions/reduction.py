@@ -13,7 +13,7 @@ from treadle.link.numba.text.reducing import Reduced, blocks, combined, identity
 from treadle.link.numba.text.unit import Unit, indented, make_kernel
 from treadle.link.numba.text.values import ArrayValue, ScalarValue, Value, is_literal, product
 from treadle.link.numba.text.writer import GraphWriter
-from treadle.tensor import ArgReduction, Reduction, TensorNode, TensorVariable
+from treadle.tensor import Reduction, TensorNode, TensorVariable
 
 
 def accumulation(kind: str, ndim: int, source: Storage, inner: str) -> Unit:
@@ -230,26 +230,3 @@ def over_kept(
             params += [(f"{p}_{letter}{d}", "i8") for letter, n in sizes for d in range(n)]
             arguments += [array.strides[d] for d in order]
     writer.call(make_kernel(stem, params, lines, LIBRARY.used_by("\n".join(lines))), arguments)
-
-
-@TABLE.register(ArgReduction)
-def lower_arg_reduction(op: ArgReduction, node: TensorNode, writer: GraphWriter) -> None:
-    """Search the elements of each result in C order."""
-    (x,), (out,) = node.inputs, node.outputs
-    value = writer.value(x)
-    if isinstance(value, ScalarValue):
-        writer.bind_scalar(out, "0")
-        return
-    storage = value.storage
-    dims = [n for d, n in enumerate(value.dims) if d not in op.axes]
-    refuse_empty(writer, [value.dims[d] for d in op.axes], [])
-    positions = writer.allocate(dims or ["1"], STORAGES["int64"])
-    better = f"value {'>' if op.kind == 'argmax' else '<'} best"
-    if storage.kind == "f":
-        better = f"{better} or (value != value and best == best)"
-    step = [f"value = {storage.loaded(element_along('x', op.axes))}", f"if at == 0 or {better}:"]
-    step += ["    best = value", "    found = at", "at = at + 1"]
-    inner = nest(len(op.axes), step, index="j", length="m")
-    body = [f"best = {identity('sum', storage)}", "found = 0", "at = 0", *inner, "o[o_q] = found"]
-    over_kept(writer, op.kind, op.axes, value, positions, body)
-    bind_result(writer, out, positions, "int64")
