@@ -20,6 +20,7 @@ SCALARS: ScalarTable[str | Kernel] = ScalarTable(
 _LED_BY_LAST = frozenset({"switch", "second"})
 # Functions whose result is one of the operands, up to its sign: it needs no rounding.
 _EXACT = frozenset({"identity", "second", "switch", "abs", "neg"})
+# What loops have functions of their own for, on vectors.
 _DIVISION = re.compile(r"\bint_(floor_div|mod)")
 
 
@@ -50,9 +51,7 @@ def step_text(step: Step, operands: Sequence[tuple[str, str]], *, many: bool = F
     entry = SCALARS.find(scalar_op, lead.kind) or ""
     if isinstance(entry, str):
         filled = entry.replace("{t}", lead.code)
-        if many and lead.code != "u8":
-            # Of which there are vectors.
-            filled = _DIVISION.sub(r"many_\1", filled)
+        filled = _DIVISION.sub(r"many_\1", filled) if many and lead.code != "u8" else filled
         for i, arg in enumerate(args):
             filled = filled.replace(f"{{{i}}}", arg)
     else:

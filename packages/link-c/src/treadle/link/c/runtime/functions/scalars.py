@@ -136,11 +136,22 @@ static inline float tr_f64_round_f16(double d) { return tr_f32_round_f16(tr_f64_
 # By hand, though there are kernels: loading the language for them takes as long as such a program's first call.
 # NumPy's quotient is the exact one rounded down, within the limits of fmod; over zero it is C's quotient.
 _FLOAT = {
+    # fmod: below 2^$mantissa, a rounded quotient that is cut is at most 1 too far from 0, and what it leaves is exact.
+    "rest": """\
+static inline $Type tr_rest_$short($Type a, $Type b) {
+#ifdef FP_FAST_FMA
+  const $Type whole = trunc$suffix(a / b), rest = fma$suffix(-whole, b, a);
+  if (whole == 0) return a;
+  if (fabs$suffix(whole) < 0x1p$mantissa) return rest && (rest < 0) != (a < 0) ? rest + copysign$suffix(b, a) : rest;
+#endif
+  return fmod$suffix(a, b);
+}
+""",
     "floor_div": """\
 static inline $Type tr_floor_div_$short($Type a, $Type b) {
   $Type mod, div, whole;
   if (b == 0) return a / b;
-  mod = fmod$suffix(a, b);
+  mod = tr_rest_$short(a, b);
   div = (a - mod) / b;
   if (mod != 0 && (b < 0) != (mod < 0)) div -= 1;
   if (div == 0) return copysign$suffix(0, a / b);
@@ -150,7 +161,7 @@ static inline $Type tr_floor_div_$short($Type a, $Type b) {
 """,
     "mod": """\
 static inline $Type tr_mod_$short($Type a, $Type b) {
-  const $Type mod = fmod$suffix(a, b);
+  const $Type mod = tr_rest_$short(a, b);
   if (b == 0) return mod;
   if (mod == 0) return copysign$suffix(0, b);
   return (b < 0) != (mod < 0) ? mod + b : mod;
