@@ -10,7 +10,7 @@ import torch
 
 import treadle.tensor as tt
 from tests.link_torch.programs import OnHost, check, link, sample, tensor
-from treadle.compile import function, get_mode, shared
+from treadle.compile import CallError, function, get_mode, shared
 from treadle.config import OptionValueError, config
 from treadle.graph import GraphValueError, LoweringError
 from treadle.link.torch import dtypes
@@ -205,7 +205,10 @@ def test_tensors_that_are_only_marked_as_conjugates_or_negatives_are_taken() -> 
     ],
 )
 def test_tensors_without_an_array_of_values_are_refused(value: torch.Tensor, reason: str) -> None:
-    x = tt.dmatrix("x")
-    f = function([x], x * 2, mode="PYTORCH")
-    with pytest.raises(tt.TensorTypeError, match=reason):
-        f(value)
+    x, w = tt.dmatrix("x"), shared(np.zeros((2, 2)))
+    for updates in (None, {w: w + x}):
+        f = function([x], x * 2, updates=updates, mode="PYTORCH")
+        for _ in range(3):
+            with pytest.raises((tt.TensorTypeError, CallError), match=reason):
+                f(value)
+            f(torch.zeros((2, 2), dtype=torch.float64))

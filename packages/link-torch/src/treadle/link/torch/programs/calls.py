@@ -71,7 +71,7 @@ def quick_caller(
     results = [f"y{k}" for k in range(len(native))]
     scope: dict[str, Any] = {
         "ABSENT": ABSENT, "array": np.ndarray, "check": PROCESS.check, "fallback": fallback, "loaded": from_host,
-        "numpy": torch.from_numpy, "owned": owned, "run": run, "tensor": torch.Tensor,
+        "numpy": torch.from_numpy, "owned": owned, "run": run, "strided": torch.strided, "tensor": torch.Tensor,
         "transforms": torch._C._are_functorch_transforms_active,
         **{f"k{i}": c for i, c in enumerate(constants)},
     }  # fmt: skip
@@ -83,7 +83,7 @@ def quick_caller(
         shape = "".join(f" and {name}.shape[{d}] == {n}" for d, n in enumerate(kind.shape) if n is not None)
         fits = f"{name}.ndim == {kind.ndim}{shape}"
         text = f"{name}.__class__ is tensor and {name}.dtype is {name}_tensor and {fits}"
-        tensors.append(f"{text} and {name}.is_cpu and not {name}.requires_grad")
+        tensors.append(f"{text} and {name}.is_cpu and {name}.layout is strided and not {name}.requires_grad")
         same = f"({name}.dtype is {name}_array or {name}.dtype == {name}_array)"
         arrays.append(f"{name}.__class__ is array and {same} and {fits}")
     outputs = [name if is_tensor else f"{name}.numpy()" for name, is_tensor in zip(results, native, strict=True)]

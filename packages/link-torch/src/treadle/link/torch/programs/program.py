@@ -67,12 +67,20 @@ def loader(var: Variable, place: torch.device) -> Callable[[Value], Value]:
 
 
 def tensor_guard(kind: Type, name: str) -> tuple[str, dict[str, object]] | None:
-    """Return an expression that holds for PyTorch tensors of exactly the dtype, rank and known lengths of a type."""
+    """Return an expression that holds for PyTorch tensors of exactly the dtype, rank and known lengths of a type.
+
+    Those of sparse layouts have them too, and are refused.
+    """
     if not isinstance(kind, TensorType):
         return None
     text = f"type({name}) is {name}_tensor and {name}.dtype is {name}_dtype and {name}.ndim == {kind.ndim}"
     text += "".join(f" and {name}.shape[{d}] == {n}" for d, n in enumerate(kind.shape) if n is not None)
-    return text, {f"{name}_tensor": torch.Tensor, f"{name}_dtype": getattr(torch, kind.dtype)}
+    text += f" and {name}.layout is {name}_layout"
+    return text, {
+        f"{name}_tensor": torch.Tensor,
+        f"{name}_dtype": getattr(torch, kind.dtype),
+        f"{name}_layout": torch.strided,
+    }
 
 
 def number(value: Value) -> int | tuple[int, ...]:
