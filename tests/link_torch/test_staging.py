@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+import torch
 
 import treadle.tensor as tt
 from tests.link_torch.programs import check, link, tensor
+from treadle.compile import function
+from treadle.config import config
 from treadle.graph import LoweringError
 
 
@@ -44,11 +49,53 @@ def test_shapes_are_cut_joined_and_multiplied() -> None:
     check([x, s], outputs, [np.arange(24.0).reshape(2, 3, 4), np.array([4, 6])])
 
 
-def test_a_shape_that_depends_on_computed_values_is_refused_naming_op_and_line() -> None:
+def test_a_length_that_the_program_computes_is_read_from_its_tensor_once() -> None:
     x, y = tt.dmatrix("x"), tt.dvector("y")
     n = tt.argmax(tt.dot(x, y))
-    with pytest.raises(LoweringError, match=r"(?s)Subtensor.*computed by Argmax.*test_staging\.py.*\"n = tt\.argmax"):
-        link([x, y], [tt.zeros((n,)), x[n:]])
+    values = [np.arange(12.0).reshape(3, 4) % 7, np.ones(4)]
+    check([x, y], [tt.zeros((n,)), x[n:], n + 1], values)
+    assert link([x, y], [tt.zeros((n,)), x[n:]]).source.count(".tolist()") == 1
+    lengths = tt.cast(tt.floor(y), "int64")
+    check([y], [tt.reshape(tt.arange(6), lengths, ndim=2), tt.repeat(y, lengths)], [np.array([2.5, 3.5])])
+
+
+def test_a_function_of_a_computed_length_is_never_compiled_and_checks_it() -> None:
+    x = tt.dvector("x")
+    with config.change_flags(torch__compile=True):
+        f = function([x], tt.zeros((tt.cast(tt.floor(x.sum()), "int64"),)), mode="PYTORCH")
+    assert [f(np.array([k + 0.5])).shape for k in (3, 0, 2)] == [(3,), (0,), (2,)]
+    with pytest.raises(ValueError, match=r"must be non-negative.*test_staging"):
+        f(np.array([-2.0]))
+
+
+def test_gradients_through_a_mask_have_lengths_that_data_decide() -> None:
+    x = tt.dmatrix("x")
+    chosen = x[x > 0.2]
+    (slope,) = tt.grad(tt.exp(chosen).sum() + tt.sort(chosen)[0], [x])
+    inputs = [np.random.default_rng(3).normal(size=(5, 3))]
+    check([x], [slope, tt.grad(tt.sqr(slope).sum(), x)], inputs)
+
+
+def test_lengths_in_the_body_of_a_loop_may_depend_on_its_carry() -> None:
+    x = tt.dmatrix("x")
+
+    def body(total: Any, row: Any) -> tuple[Any, Any]:
+        return total + row[row > total].sum(), tt.arange(tt.sum(row > total)).sum()
+
+    total, sums = tt.scan_with_carry(body, tt.as_tensor(0.0), x)
+    f, expected = (function([x], [total, sums, tt.grad(total, x)], mode=mode) for mode in ("PYTORCH", "VM"))
+    value = np.random.default_rng(4).normal(size=(4, 3))
+    for a, b in zip(f(value), expected(value), strict=True):
+        np.testing.assert_allclose(a, b)
+
+
+def test_torch_function_with_a_computed_length_has_derivatives_and_batches() -> None:
+    x = tt.dvector("x")
+    compiled: Any = function([x], tt.sqr(x[x > 0]).sum(), mode="PYTORCH")
+    f = compiled.torch_function
+    value = torch.tensor([-1.0, 2.0, 3.0], dtype=torch.float64)
+    assert torch.func.grad(f)(value).tolist() == [0.0, 4.0, 6.0]
+    assert torch.vmap(f)(torch.stack([value, -value])).tolist() == [13.0, 1.0]
 
 
 def test_step_0_of_a_slice_is_a_value_error() -> None:
@@ -65,8 +112,16 @@ def test_any_op_may_stand_between_small_inputs_and_a_shape() -> None:
     check([s], [tt.zeros((table.max(), table[0, 1]))], [np.array([1, 2])])
 
 
-def test_what_python_integers_cannot_do_with_a_computed_shape_is_refused() -> None:
+def test_what_python_integers_cannot_do_with_a_computed_shape_is_done_with_tensors() -> None:
     x, y = tt.dmatrix("x"), tt.lvector("y")
     half = tt.cast(tt.exp(x[y].shape[0]), "int64")
-    with pytest.raises(LoweringError, match="computes from the shape of a tensor that the program computes"):
-        link([x, y], [tt.zeros((half,))])
+    check([x, y], [tt.zeros((half,))], [np.ones((3, 2)), np.array([0, 2])])
+
+
+def test_a_range_of_floats_that_the_program_computes_is_refused_naming_op_and_line() -> None:
+    x = tt.dmatrix("x")
+    stop = x.max()
+    with pytest.raises(
+        LoweringError, match=r"(?s)ARange.*computed by Max.*test_staging\.py.*\"stop = x\.max.*integers"
+    ):
+        link([x], [tt.arange(0.0, stop, 0.5)])

@@ -2,7 +2,7 @@
 
 JAX and PyTorch compile code for shapes that are known while they trace it. So what stands at an op's `static_inputs`
 must be known then, and what it is computed from: constants, shapes of tensors, and inputs of the graph that programs
-take by value. A graph in which it depends on other values is refused.
+take by value. A graph in which it depends on other values is refused by JAX; PyTorch runs it operation by operation.
 """
 
 from __future__ import annotations
