@@ -116,7 +116,7 @@ def _replace(fgraph: FunctionGraph, node: Apply, op: Op, name: str) -> None:
 IN_PLACE = ("fast_run", "inplace", "add_destroy_handler")
 
 
-@RULES.graph_pass(Phase.INPLACE, tags=IN_PLACE, keeps_apart=True)
+@RULES.graph_pass(Phase.INPLACE, tags=IN_PLACE)
 def work_in_place(fgraph: FunctionGraph) -> int:
     """f(x) where nothing reads x afterwards -> f(x) written over x."""
     return overwrite(fgraph, "work_in_place")

@@ -114,9 +114,6 @@ class GraphPass(GraphRewriter):
         in-place work depends on a destroy handler.
     needs
         Classes of ops one of which the graph must have for the pass to change anything; else it is left out.
-    keeps_apart
-        Whether nodes that were different stay so, as where it puts one node in the place of each of several: nothing
-        is merged after it.
     """
 
     name: str = field()
@@ -130,7 +127,6 @@ class GraphPass(GraphRewriter):
     features: tuple[type[Feature], ...] = ()
     requires: tuple[type[Feature], ...] = ()
     needs: tuple[type[Op], ...] = ()
-    keeps_apart: bool = False
 
     sets_lines: ClassVar[bool] = True
 
@@ -291,7 +287,6 @@ class RuleSet:
         requires: Sequence[type[Feature]] = (),
         needs: Sequence[type[Op]] = (),
         differs: str = "",
-        keeps_apart: bool = False,
     ) -> Callable[[_Function], _Function]:
         """Return a decorator that declares ``(fgraph) -> number of changes`` as a pass over whole graphs.
 
@@ -317,7 +312,7 @@ class RuleSet:
                 if not (isinstance(kind, type) and issubclass(kind, Op)):
                     msg = f"pass {identity!r}: needs classes of ops, got {text_of(kind)}. Name the class."
                     raise RuleDefinitionError(msg)
-            wants = tuple(requires), tuple(needs), keeps_apart
+            wants = tuple(requires), tuple(needs)
             self.add(GraphPass(identity, function, law, phases, tagged, *order, place, self.features, *wants))
             return function
 

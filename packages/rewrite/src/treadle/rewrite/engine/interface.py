@@ -47,8 +47,6 @@ class GraphRewriter(Rewriter, ABC):
     reports_itself: ClassVar[bool] = False
     # Whether it sets the user's line on the nodes that it makes; else they get that of the node they replace.
     sets_lines: ClassVar[bool] = False
-    # Whether nodes that were different stay so: none of those that it makes need be merged.
-    keeps_apart: bool = False
 
     @abstractmethod
     def apply(self, fgraph: FunctionGraph) -> object:

@@ -91,11 +91,6 @@ class MergeFeature(Feature):
             merged += sum(self.enter(fgraph, node) for node in batch)
         return merged
 
-    def leave(self) -> None:
-        """Merge nothing of what has come in or changed: it is known to be different from all else."""
-        self.pending.clear()
-        self.stale.clear()
-
     def enter(self, fgraph: FunctionGraph, node: Apply) -> bool:
         """Enter a node, or put its equal in its place; return whether the node was removed."""
         self.stale.pop(node, None)

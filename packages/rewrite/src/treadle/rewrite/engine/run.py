@@ -450,8 +450,6 @@ class Run(Feature):
             self._replaced, self.running = None, ""
             cost.seconds += perf_counter() - start
         self._report_pass(rewriter, cost, replaced)
-        if rewriter.keeps_apart and self.merging is not None:
-            self.merging.leave()
         self.settle()
         new, changed = self.take()
         self.new, self.changed = [*earlier[0], *new], [*earlier[1], *changed]

@@ -244,7 +244,7 @@ def fused(group: Sequence[Apply], outputs: Sequence[Variable]) -> Apply:
     return node
 
 
-@RULES.graph_pass(Phase.FUSION, tags=("fast_run", "fusion", "elemwise_fusion"), keeps_apart=True)
+@RULES.graph_pass(Phase.FUSION, tags=("fast_run", "fusion", "elemwise_fusion"))
 def elementwise_fusion(fgraph: FunctionGraph) -> int:
     """f(g(x), h(y)), k(g(x)) -> one elementwise node."""
     fusible = groups(fgraph, shapes_of(fgraph))
@@ -299,12 +299,7 @@ def reduced(
     return old, fused_node
 
 
-@RULES.graph_pass(
-    Phase.FUSION,
-    tags=("fast_run", "fusion", "local_careduce_fusion"),
-    after=("elementwise_fusion",),
-    keeps_apart=True,
-)
+@RULES.graph_pass(Phase.FUSION, tags=("fast_run", "fusion", "local_careduce_fusion"), after=("elementwise_fusion",))
 def reduction_fusion(fgraph: FunctionGraph) -> int:
     """sum(f(x)), max(f(x)) -> one node that does not store f(x)."""
     changes = 0
