@@ -26,8 +26,7 @@ _NONE: frozenset[int] = frozenset()
 class Slot(NamedTuple):
     """A rule as the engine calls it.
 
-    `at` is its number in the index, `number` the one that an input must hold, where a law says so, and `depth` how many
-    levels of nodes it looks at.
+    `at` is its number in the index, `number` the one that an input must hold, where a law says so.
     """
 
     rule: NodeRewriter
@@ -36,7 +35,6 @@ class Slot(NamedTuple):
     needs_graph: bool
     at: int
     number: complex | None
-    depth: int
 
 
 class Test(NamedTuple):
@@ -203,9 +201,9 @@ class RuleIndex:
             if isinstance(rule, Rule):
                 law = rule.apply
                 number = law.number if isinstance(law, Law) and i not in self.conditional else None
-                slot = Slot(rule, rule.name, law, rule.needs_graph, i, number, self._depths[i])
+                slot = Slot(rule, rule.name, law, rule.needs_graph, i, number)
             else:
-                slot = Slot(rule, str(rule), rule.transform, True, i, None, self._depths[i])
+                slot = Slot(rule, str(rule), rule.transform, True, i, None)
             self._slots[i] = slot
         return slot
 

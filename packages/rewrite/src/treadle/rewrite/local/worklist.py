@@ -60,8 +60,7 @@ class Worklist:
         # The rules that an op meets as one that computes an input, by its identity: the run keeps the ops.
         self._below: dict[int, frozenset[int]] = {}
         self._queue: deque[Apply] = deque()
-        # The nodes of the queue, each with how many levels below it something has changed: 1 for itself.
-        self._queued: dict[Apply, int] = {}
+        self._queued: set[Apply] = set()
         self._plans: dict[OpRules, Plan] = {}
         # The same by the identity of an op, which the run keeps.
         self._plan_of: dict[int, Plan] = {}
@@ -155,7 +154,7 @@ class Worklist:
         self._limit = self._ratio * max(FEWEST_NODES, len(self._graph))
         self._raised = False
         self._queue.extend(nodes)
-        self._queued.update(dict.fromkeys(nodes, 1))
+        self._queued.update(nodes)
 
     def work(self) -> None:
         """Apply the rules until none changes anything."""
@@ -179,35 +178,29 @@ class Worklist:
         present = self._graph.apply_nodes
         while queue:
             node = queue.popleft()
-            depth = queued.pop(node)
+            queued.discard(node)
             if node in present:
                 report.visits += 1
-                self._visit(node, depth)
+                self._visit(node)
 
     def _sweep(self) -> None:
         """Queue every node with a rule of unknown depth: a change anywhere may let it apply."""
         nodes = [node for node in self._graph.toposort() if self.plan(node.op).loose]
         self._queue.extend(nodes)
-        self._queued.update(dict.fromkeys(nodes, 1))
+        self._queued.update(nodes)
 
     def resume(self) -> bool:
         """Queue what has changed since the last look; return whether there is anything."""
         self._queue_touched()
         return bool(self._queue)
 
-    def _visit(self, node: Apply, depth: int) -> None:
-        """Try the rules on a node until one changes something; what they build comes from the line of the node.
-
-        Something has changed `depth` levels below: rules that do not look that deep found nothing before, and would
-        again.
-        """
+    def _visit(self, node: Apply) -> None:
+        """Try the rules on a node until one changes something; what they build comes from the line of the node."""
         run = self._run
         if run.is_stale(node) and run.freshen(node):
             self._queue_touched()
             return
-        slots: Sequence[Slot] = self._slots_for(node)
-        if depth > 1:
-            slots = [slot for slot in slots if slot.depth >= depth]
+        slots = self._slots_for(node)
         if not slots:
             return
         outer = ORIGIN.line
@@ -223,7 +216,7 @@ class Worklist:
         start = perf_counter()
         costs = self._costs
         for slot in slots:
-            _, name, apply, needs_graph, at, _, _ = slot
+            _, name, apply, needs_graph, at, _ = slot
             cost = costs[at] or self._cost(slot)
             cost.tries += 1
             changed = False
@@ -266,8 +259,8 @@ class Worklist:
         add = queue.appendleft if self._new_first else queue.append
         for new_node in reversed(new) if self._new_first else new:
             if new_node not in queued:
+                queued.add(new_node)
                 add(new_node)
-            queued[new_node] = 1
         if self._again != "new" and changed:
             self._queue_above(changed)
 
@@ -284,14 +277,10 @@ class Worklist:
             depth += 1
             above: list[Apply] = []
             for node in level:
-                at = queued.get(node)
-                if at is not None:
-                    if at > depth:
-                        queued[node] = depth
-                elif node in present:
+                if node not in queued and node in present:
                     plan = plans.get(id(node.op)) or self.plan(node.op)
                     if plan.reach >= depth:
-                        queued[node] = depth
+                        queued.add(node)
                         queue.append(node)
                 if depth < self._deepest:
                     for out in node.outputs:
