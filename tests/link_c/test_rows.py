@@ -90,7 +90,7 @@ def test_functions_for_rows_are_found_by_other_shares_of_a_program() -> None:
     terms = [tt.exp(x * k) / (1 + tt.tanh(y + k)) + tt.sin(x - k * y) for k in range(12)]
     rows = [((x - k) * y).sum(axis=1) for k in range(4)]
     f = function([x, y], [*terms, *rows], mode="C")
-    assert "TR_SHARE" in f.program.source
+    assert "TR_SHARE" in f.program.source  # type: ignore[attr-defined]  # a program of C
     a, b = np.random.default_rng(0).normal(size=(2, 5, 30))
     for k, result in enumerate(f(a, b)[12:]):
         np.testing.assert_allclose(result, ((a - k) * b).sum(axis=1), rtol=1e-12)

@@ -17,7 +17,7 @@ from treadle.link.c import SCALARS
 from treadle.link.c.conventions.dtypes import CTYPES
 from treadle.link.c.errors import CompileError
 from treadle.link.c.runtime import Library
-from treadle.link.c.runtime.functions.scalars import scalar_helpers
+from treadle.link.c.runtime.scalars import scalar_helpers
 from treadle.link.c.text.scalars import in_c
 from treadle.tensor import SCALAR_OPS, Elemwise, ScalarOp
 

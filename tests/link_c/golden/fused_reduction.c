@@ -2,7 +2,7 @@
 #define TR_OPS 256
 #define TR_HEAD 16
 #define TR_TYPE_AT 8
-/* uses tr_reducer, tr_turned, tr_sum_f64_f64_f64, tr_block8, tr_loops, tr_plan, tr_broadcast, tr_fits, tr_show, tr_hand_on, tr_overwrite, tr_discard, tr_drop, tr_take, tr_alloc, tr_result, tr_reduce_none, tr_fused_none, tr_step, tr_combine, tr_fused, tr_open, tr_enter, tr_expect, tr_k_clear, tr_leave, tr_release, tr_free, tr_perform, tr_execute */
+/* uses tr_reducer, tr_turned, tr_sum_f64_f64_f64, tr_block8, tr_loops, tr_plan, tr_broadcast, tr_fits, tr_show, tr_hand_on, tr_overwrite, tr_discard, tr_drop, tr_take, tr_alloc, tr_result, tr_reduce_none, tr_combine, tr_step, tr_fused, tr_open, tr_enter, tr_expect, tr_k_clear, tr_leave, tr_release, tr_free, tr_perform, tr_execute */
 static const int d0[] = {0, 1, 2};
 static const unsigned char d1[] = {8};
 static const tr_reducer *const d2[] = {&tr_sum_f64_f64_f64};
@@ -11,9 +11,9 @@ static const tr_result_place d4[] = {{2, 1}};
 /* node 0 */
 typedef double k0_v __attribute__((vector_size(64)));
 typedef int64_t k0_m __attribute__((vector_size(64)));
-static inline __attribute__((always_inline)) k0_v k0_at(const double *x0, const double *x1) {
-  k0_v e0; memcpy(&e0, x0, sizeof e0);
-  k0_v e1; memcpy(&e1, x1, sizeof e1);
+static inline __attribute__((always_inline)) k0_v k0_at(int64_t i, const double *x0, const double *x1) {
+  k0_v e0; memcpy(&e0, x0 + i, sizeof e0);
+  k0_v e1; memcpy(&e1, x1 + i, sizeof e1);
   const k0_v r2 = (k0_v)(e0 - e1);
   const k0_v r3 = (k0_v)(r2 * r2);
   return r3;
@@ -27,13 +27,13 @@ static int k0_rows(int64_t rows, int64_t n, char *const *p, const int64_t *rs, c
     double t = 0;
     int64_t i = 0;
     for (; i + 4 * 8 <= n; i += 4 * 8) {
-      a += k0_at(x0 + i + 0, x1 + i + 0);
-      b += k0_at(x0 + i + 8, x1 + i + 8);
-      c += k0_at(x0 + i + 16, x1 + i + 16);
-      d += k0_at(x0 + i + 24, x1 + i + 24);
+      a += k0_at(i, x0, x1);
+      b += k0_at(i + 8, x0, x1);
+      c += k0_at(i + 2 * 8, x0, x1);
+      d += k0_at(i + 3 * 8, x0, x1);
     }
     a = (a + b) + (c + d);
-    for (; i + 8 <= n; i += 8) a += k0_at(x0 + i + 0, x1 + i + 0);
+    for (; i + 8 <= n; i += 8) a += k0_at(i, x0, x1);
     a += tr_turned(a, k0_m, 4, 5, 6, 7, 0, 1, 2, 3);
     a += tr_turned(a, k0_m, 2, 3, 0, 1, 6, 7, 4, 5);
     a += tr_turned(a, k0_m, 1, 0, 3, 2, 5, 4, 7, 6);

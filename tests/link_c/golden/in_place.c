@@ -2,7 +2,7 @@
 #define TR_OPS 256
 #define TR_HEAD 16
 #define TR_TYPE_AT 8
-/* uses tr_block8, tr_v_exp_f64, tr_ahead, tr_fits, tr_show, tr_hand_on, tr_overwrite, tr_discard, tr_drop, tr_take, tr_alloc, tr_result, tr_vectors, tr_count, tr_is_contiguous, tr_bytes, tr_iterate, tr_transfer, tr_copy, tr_adopt, tr_move8, tr_span, tr_release, tr_free, tr_open, tr_enter, tr_expect, tr_k_clear, tr_leave, tr_perform, tr_execute */
+/* uses tr_block8, tr_v_exp_f64, tr_ahead, tr_fits, tr_show, tr_hand_on, tr_overwrite, tr_discard, tr_drop, tr_take, tr_alloc, tr_result, tr_vectors, tr_count, tr_is_contiguous, tr_bytes, tr_step, tr_iterate, tr_transfer, tr_copy, tr_adopt, tr_move8, tr_span, tr_release, tr_free, tr_open, tr_enter, tr_expect, tr_k_clear, tr_leave, tr_perform, tr_execute */
 static const int d0[] = {0, 2};
 static const unsigned char d1[] = {8, 8};
 static const tr_given d2[] = {{0, 1, 8, 0}, {1, 0, 8, 0}};

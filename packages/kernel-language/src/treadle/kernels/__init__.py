@@ -9,7 +9,7 @@ if TYPE_CHECKING:
         SPECIAL_MODULE,
         capsule_pointer,
         capsule_signature,
-        extension,
+        published,
         special_capsule,
     )
     from treadle.kernels.definition import Kernel, TextKernels, kernel, kernel_of_text
@@ -46,7 +46,7 @@ else:
             "treadle.kernels.printing.c_helpers": "HELPERS",
             "treadle.kernels.printing.c": "c_name c_text",
             "treadle.kernels.printing.c_types": "stored_type",
-            "treadle.kernels.capsules": "SPECIAL_MODULE capsule_pointer capsule_signature extension special_capsule",
+            "treadle.kernels.capsules": "SPECIAL_MODULE capsule_pointer capsule_signature published special_capsule",
             "treadle.kernels.errors": "KernelError",
             "treadle.kernels.externals": "Address External Source external external_table",
             "treadle.kernels.definition": "Kernel TextKernels kernel kernel_of_text",
@@ -66,7 +66,7 @@ __all__ = [
     "BY_NUMPY", "HELPERS", "INACCURATE", "LIBMVEC", "SIZES", "SPECIAL_MODULE", "TABLE", "VECTOR_FUNCTIONS", "Address",
     "Axis", "Comparison", "External", "Given", "Kernel", "KernelError", "Length", "Routine", "Site", "Source",
     "Specialised", "Status", "TextKernels", "at_site", "bits_of", "c_name", "c_text", "capsule_pointer",
-    "capsule_signature", "extension", "external", "external_name", "external_table", "is_pointer", "kernel",
-    "kernel_of_text", "memory_code", "numba_lines", "numba_name", "numpy_sort", "overwritten_inputs", "real_dtype",
+    "capsule_signature", "external", "external_name", "external_table", "is_pointer", "kernel", "kernel_of_text",
+    "memory_code", "numba_lines", "numba_name", "numpy_sort", "overwritten_inputs", "published", "real_dtype",
     "sorts_table", "special_capsule", "stored_type", "takes_real_only", "value_code", "value_kind",
 ]  # fmt: skip

@@ -69,6 +69,25 @@ def capsule_pointer(capsule: object) -> int:
     return get_pointer(capsule, _name(capsule))
 
 
+def published(module: str, name: str) -> object:
+    """Return the capsule that a module publishes for a C function.
+
+    Raises
+    ------
+    ImportError
+        If there is no such module or function.
+    """
+    try:
+        capsules: Mapping[str, object] = getattr(extension(module), "__pyx_capi__", {})
+    except ImportError as error:
+        msg = f"{module}, which has the C function {name}, cannot be imported: {error}. Install it."
+        raise ImportError(msg) from error
+    if name not in capsules:
+        msg = f"{module} has no C function {name}. Another version of it may have: check the name."
+        raise ImportError(msg)
+    return capsules[name]
+
+
 def special_capsule(name: str, single: bool) -> tuple[str, str, object] | None:
     """Return one of SciPy's special functions of real numbers: ``float`` or ``double``, its own name, and its capsule.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from treadle.kernels.printing.c_conversions import CONVERSIONS
 from treadle.kernels.printing.c_vectors import VECTORS
 
 # The registers whose upper halves are cleared.
@@ -14,6 +15,7 @@ _LOW = ", ".join(f'"xmm{k}"' for k in range(16))
 HELPERS: Mapping[str, str] = MappingProxyType(
     {
         **VECTORS,
+        **CONVERSIONS,
         "tr_k_min": "static inline int64_t tr_k_min(int64_t a, int64_t b) { return a < b ? a : b; }\n",
         "tr_k_max": "static inline int64_t tr_k_max(int64_t a, int64_t b) { return a > b ? a : b; }\n",
         "tr_k_min_u64": "static inline uint64_t tr_k_min_u64(uint64_t a, uint64_t b) { return a < b ? a : b; }\n",

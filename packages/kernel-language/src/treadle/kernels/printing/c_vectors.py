@@ -16,6 +16,25 @@ else:
     # Every program of C has the texts, few have kernels.
     tree = lazy_module("treadle.kernels.tree")
 
+# The widest vectors that the compiler may use here decide which entry point is called: AVX-512 (e), AVX2 (d), SSE (b).
+_WIDEST = """\
+#if defined(__AVX512F__)
+#define TR_BYTES 64
+#define TR_F64(n, name) _ZGVeN8##n##_##name
+#define TR_F32(n, name) _ZGVeN16##n##_##name##f
+#elif defined(__AVX2__)
+#define TR_BYTES 32
+#define TR_F64(n, name) _ZGVdN4##n##_##name
+#define TR_F32(n, name) _ZGVdN8##n##_##name##f
+#else
+#define TR_BYTES 16
+#define TR_F64(n, name) _ZGVbN2##n##_##name
+#define TR_F32(n, name) _ZGVbN4##n##_##name##f
+#endif
+typedef double tr_f64s __attribute__((vector_size(TR_BYTES)));
+typedef float tr_f32s __attribute__((vector_size(TR_BYTES)));
+"""
+
 _C_TYPES = {"float32": "float", "float64": "double"}
 _LANED = tuple(dtype for dtype in SHORT if "complex" not in dtype and dtype not in {"bool", "float16", *NUMBERS})
 
@@ -174,6 +193,7 @@ tr_k_unweave_$short(const tr_k_$short *x, $Real *to, const int64_t *at) {
 
 VECTORS: Mapping[str, str] = MappingProxyType(
     {
+        "tr_f64s tr_f32s": _WIDEST,
         **{names: text for eight in NUMBERS for names, text in _eights(eight).items()},
         **{
             f"tr_k_v_{short} tr_k_u_{short} tr_k_i_{short} tr_k_j_{short} tr_k_w_{short}": _types(dtype)

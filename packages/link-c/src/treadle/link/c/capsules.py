@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle.config import dataclass
-from treadle.kernels import capsule_pointer, capsule_signature, extension
+from treadle.kernels import capsule_pointer, capsule_signature, published
 from treadle.link.c.errors import BackendUnavailableError
 
 if TYPE_CHECKING:
@@ -67,14 +67,10 @@ class ExternalPointer(CPointer):
 @cache
 def _address(pointer: CPointer) -> int:
     try:
-        module: Any = extension(pointer.module)
+        capsule = published(pointer.module, pointer.name)
     except ImportError as error:
-        msg = f"c: {pointer.module}, which has the C function {pointer.name}, cannot be imported: {error}. Install it."
+        msg = f"c: {error}"
         raise BackendUnavailableError(msg) from error
-    capsule = getattr(module, "__pyx_capi__", {}).get(pointer.name)
-    if capsule is None:
-        msg = f"c: {pointer.module} has no C function {pointer.name}. Another version of it may have: check the name."
-        raise BackendUnavailableError(msg)
     stated = capsule_signature(capsule)
     if stated != pointer.signature:
         msg = (

@@ -208,6 +208,17 @@ static int tr_is_contiguous(const tr_var *x, int nd, int64_t size) {
   return 1;
 }
 """,
+    "tr_step": """\
+/* Step to the next index over loops first..count-1; 0 when all were visited. */
+static int tr_step(int first, int count, const int64_t *n, int64_t (*s)[TR_OPS], int64_t *i, int ops, char **p) {
+  for (int d = first; d < count; d++) {
+    if (++i[d] < n[d]) { for (int o = 0; o < ops; o++) p[o] += s[d][o]; return 1; }
+    for (int o = 0; o < ops; o++) p[o] -= s[d][o] * (n[d] - 1);
+    i[d] = 0;
+  }
+  return 0;
+}
+""",
     # Neighbouring dimensions that all operands run through evenly are one; the last that is left is the kernel's.
     # m dimensions are left, of lengths n, at index i, with strides c[dimension][operand]; q: the operands' elements.
     "tr_iterate": """\
@@ -232,15 +243,9 @@ static int tr_iterate(int ops, int nd, const int64_t *shape, char *const *p, int
     return k(1, p, c[0]);
   }
   for (o = 0; o < ops; o++) q[o] = p[o];
-  for (;;) {
-    if ((status = k(n[0], q, c[0]))) return status;
-    for (d = 1; d < m; d++) {
-      if (++i[d] < n[d]) { for (o = 0; o < ops; o++) q[o] += c[d][o]; break; }
-      for (o = 0; o < ops; o++) q[o] -= c[d][o] * (n[d] - 1);
-      i[d] = 0;
-    }
-    if (d == m) return 0;
-  }
+  do if ((status = k(n[0], q, c[0]))) return status;
+  while (tr_step(1, m, n, c, i, ops, q));
+  return 0;
 }
 """,
     # The lengths that operands broadcast to.

@@ -13,7 +13,6 @@ from treadle.link.c.conventions.special import special_function
 from treadle.link.c.runtime.additions import HELPERS
 from treadle.link.c.runtime.calls import CALLS
 from treadle.link.c.runtime.core import CORE
-from treadle.link.c.runtime.functions.scalars import scalar_helpers
 from treadle.link.c.runtime.kernels import KERNELS
 from treadle.link.c.runtime.linked import declarations, symbols
 from treadle.link.c.runtime.loops import LOOPS
@@ -21,13 +20,13 @@ from treadle.link.c.runtime.product import PRODUCT, accumulated, matmul
 from treadle.link.c.runtime.reductions.fused_reduction import FUSED
 from treadle.link.c.runtime.reductions.normalization import NORMALIZATION, normalizer
 from treadle.link.c.runtime.reductions.reduction import DRIVER, KINDS, reducer
+from treadle.link.c.runtime.scalars import scalar_helpers
 from treadle.link.c.runtime.shapes import SHAPES, adding
 from treadle.link.c.runtime.threads import shared_among_threads
 from treadle.link.c.runtime.user import USERS
 from treadle.link.c.runtime.vectors import (
     BLOCK_FUNCTIONS,
     KERNEL_BLOCKS,
-    VECTOR_TYPES,
     block_function,
     kernel_block,
     shifted_exponentials,
@@ -58,7 +57,6 @@ class Library:
             **CORE, **CALLS, **scalar_helpers(), **DRIVER, **FUSED,
             **PRODUCT, **LOOPS, **NORMALIZATION,
             **SHAPES, **USERS, **LANGUAGE,
-            "tr_f64s tr_f32s": VECTOR_TYPES,
         }  # fmt: skip
         HELPERS.refuse_names_of(texts)
         texts.update(HELPERS.texts)

@@ -15,25 +15,6 @@ KERNEL_BLOCKS = ("digamma", "erfcinv", "erfinv", "gammaln", "ndtri")
 # The C names of the functions that may be called on whole blocks, each with its number of operands.
 BLOCK_FUNCTIONS = {**VECTOR_FUNCTIONS, **dict.fromkeys(KERNEL_BLOCKS, 1)}
 
-# The widest vectors that the compiler may use here decide which entry point is called: AVX-512 (e), AVX2 (d), SSE (b).
-VECTOR_TYPES = """\
-#if defined(__AVX512F__)
-#define TR_BYTES 64
-#define TR_F64(n, name) _ZGVeN8##n##_##name
-#define TR_F32(n, name) _ZGVeN16##n##_##name##f
-#elif defined(__AVX2__)
-#define TR_BYTES 32
-#define TR_F64(n, name) _ZGVdN4##n##_##name
-#define TR_F32(n, name) _ZGVdN8##n##_##name##f
-#else
-#define TR_BYTES 16
-#define TR_F64(n, name) _ZGVbN2##n##_##name
-#define TR_F32(n, name) _ZGVbN4##n##_##name##f
-#endif
-typedef double tr_f64s __attribute__((vector_size(TR_BYTES)));
-typedef float tr_f32s __attribute__((vector_size(TR_BYTES)));
-"""
-
 # An element's result does not depend on where it stands: what is left at the end goes the same way, padded.
 _SIMD = """\
 extern $Vector $symbol($letters, $function)($Vectors);

@@ -24,7 +24,7 @@ _ARITHMETIC = re.compile(r"(?:\{\d\}|[-+*/() ])+")
 _ROWS = Template("""\
 typedef $T @_v __attribute__((vector_size(64)));
 typedef int${bits}_t @_m __attribute__((vector_size(64)));
-static inline __attribute__((always_inline)) @_v @_at($parameters) {
+static inline __attribute__((always_inline)) @_v @_at(int64_t i, $parameters) {
   $vectors
   return $last;
 }
@@ -36,13 +36,13 @@ static int @_rows(int64_t rows, int64_t n, char *const *p, const int64_t *rs, co
     $T t = 0;
     int64_t i = 0;
     for (; i + 4 * $lanes <= n; i += 4 * $lanes) {
-      a += $at0;
-      b += $at1;
-      c += $at2;
-      d += $at3;
+      a += @_at(i, $passed);
+      b += @_at(i + $lanes, $passed);
+      c += @_at(i + 2 * $lanes, $passed);
+      d += @_at(i + 3 * $lanes, $passed);
     }
     a = (a + b) + (c + d);
-    for (; i + $lanes <= n; i += $lanes) a += $at0;
+    for (; i + $lanes <= n; i += $lanes) a += @_at(i, $passed);
     $halves
     for (; i < n; i++) {
       $numbers
@@ -62,35 +62,27 @@ def row_sums(expression: Expression, constant: Collection[int]) -> str:
     `rs`. The inputs that are `constant` are single numbers in each row. An @ stands for the name of the expression's
     kernel.
     """
-    dtypes = {*expression.inputs, *(o.dtype for o in expression.operations)}
     arrays = [i for i in range(len(expression.inputs)) if i not in constant]
-    if len(dtypes) > 1 or not arrays or not 0 < len(expression.operations) <= MOST_OPERATIONS:
-        return ""
-    kind = CTYPES[dtypes.pop()]
-    if kind.short not in {"f32", "f64"} or any(
-        o.check or not _ARITHMETIC.fullmatch(o.text) for o in expression.operations
-    ):
+    operations, kind = expression.operations, CTYPES[expression.inputs[0]]
+    dtypes = {*expression.inputs, *(o.dtype for o in operations)}
+    is_arithmetic = all(_ARITHMETIC.fullmatch(o.text) and not o.check for o in operations)
+    if not arrays or len(dtypes) > 1 or kind.kind != "f" or not is_arithmetic or len(operations) > MOST_OPERATIONS:
         return ""
     lanes, t = 64 // kind.size, kind.computed
-    names = [f"e{i}" for i in range(len(expression.inputs))]
-    numbers = on_numbers(expression, [*names], "r", "")
+    numbers = on_numbers(expression, [f"e{i}" for i in range(len(expression.inputs))], "r", "")
     vectors = [line.replace(f"const {t} ", "const @_v ").replace(f"({t})(", "(@_v)(") for line in numbers]
-    read = [f"@_v e{i}; memcpy(&e{i}, x{i}, sizeof e{i});" for i in arrays]
+    read = [f"@_v e{i}; memcpy(&e{i}, x{i} + i, sizeof e{i});" for i in arrays]
     places = [f"const {t} *x{i} = (const {t} *)(p[{i}] + k * rs[{i}]);" for i in arrays]
     places += [f"const {t} c{i} = *(const {t} *)(p[{i}] + k * rs[{i}]);" for i in constant]
     # Not 0 + c, which loses the sign of -0.
     places += [f"const @_v w{i} = c{i} - (@_v){{0}};" for i in constant]
-    ats = {
-        f"at{k}": f"@_at({', '.join([*(f'x{i} + i + {k * lanes}' for i in arrays), *(f'w{i}' for i in constant)])})"
-        for k in range(4)
-    }
     elements = [f"const {t} e{i} = x{i}[i];" for i in arrays] + [f"const {t} e{i} = c{i};" for i in constant]
     return _ROWS.substitute(
-        ats,
         T=t,
         bits=8 * kind.size,
         lanes=lanes,
         parameters=", ".join([*(f"const {t} *x{i}" for i in arrays), *(f"@_v e{i}" for i in constant)]),
+        passed=", ".join([*(f"x{i}" for i in arrays), *(f"w{i}" for i in constant)]),
         vectors="\n  ".join([*read, *vectors]),
         last=f"r{expression.outputs[0]}",
         uneven=" || ".join(f"s[{i}] != {kind.size}" for i in arrays),

@@ -9,10 +9,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from treadle.kernels import INACCURATE, LIBMVEC
+from treadle.kernels import HELPERS, INACCURATE, LIBMVEC
 from treadle.link.c.conventions.abi import BRIDGE
 from treadle.link.c.errors import CompileError
-from treadle.link.c.runtime.vectors import BLOCK_FUNCTIONS, VECTOR_TYPES
+from treadle.link.c.runtime.vectors import BLOCK_FUNCTIONS
 
 if TYPE_CHECKING:
     from treadle.link.c.toolchain import Toolchain
@@ -87,7 +87,8 @@ def _usable(functions: frozenset[str], toolchain: Toolchain) -> bool:
         entry = f"{macro}({'v' * BLOCK_FUNCTIONS[name]}, {name})"
         declared.append(f"extern void {entry}(void);\n")
         named.append(f"  {entry},\n")
-    text = f"{VECTOR_TYPES}{''.join(declared)}void (*const treadle_simd[])(void) = {{\n{''.join(named)}}};\n"
+    table = f"void (*const treadle_simd[])(void) = {{\n{''.join(named)}}};\n"
+    text = f"{HELPERS['tr_f64s tr_f32s']}{''.join(declared)}{table}"
     try:
         BRIDGE.open(toolchain.probe(text))
     except (CompileError, OSError):

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Generic, NamedTuple, TypeVar
 
 import llvmlite.binding as llvm
 
 from treadle.config import new_lock
 from treadle.config.errors import TreadleError
-from treadle.kernels import capsule_pointer, capsule_signature, extension, numpy_sort, special_capsule
+from treadle.kernels import capsule_pointer, capsule_signature, numpy_sort, published, special_capsule
 
 T = TypeVar("T")
 
@@ -99,16 +99,12 @@ def _routine(library: str, name: str) -> tuple[int, str]:
     their addresses.
     """
     try:
-        capsules: Mapping[str, object] = extension(f"scipy.linalg.cython_{library}").__pyx_capi__
+        capsule = published(f"scipy.linalg.cython_{library}", name)
     except ImportError as error:
-        msg = f"numba: scipy.linalg.cython_{library} was not found: {error}. Install SciPy."
+        msg = f"numba: {error}"
         raise BlasError(msg) from error
-    capsule = capsules.get(name)
-    match = None if capsule is None else re.fullmatch(r"void \((.*)\)", capsule_signature(capsule))
-    if match is None:
-        msg = f"numba: scipy.linalg.cython_{library} has no routine {name}. Install another version of SciPy."
-        raise BlasError(msg)
-    kinds = (_KINDS.get(p, "s" if "select" in p else "x") for p in match[1].split(", "))
+    parameters = capsule_signature(capsule).removeprefix("void (").removesuffix(")")
+    kinds = (_KINDS.get(p, "s" if "select" in p else "x") for p in parameters.split(", "))
     return capsule_pointer(capsule), "".join(kinds)
 
 

@@ -15,10 +15,7 @@ from treadle.tensor import FusedReduction, TensorNode
 
 @TABLE.register(FusedReduction)
 def fused_reduction(op: FusedReduction, node: TensorNode, unit: Unit) -> None:
-    """Write the kernel of the composite and its call over tiles, with the reducers of its results.
-
-    Where a sum is over the last dimension, there is another function for rows besides, which are not stored.
-    """
+    """Write the kernel of the composite and its call over tiles, with the reducers of its results."""
     operations = expression(op.elementwise, node)
     scalars = single_numbers(node)
     kernel = Kernel(operations, scalars)
@@ -30,6 +27,7 @@ def fused_reduction(op: FusedReduction, node: TensorNode, unit: Unit) -> None:
     dtypes = [operations.dtype(value) for value in operations.outputs]
     pairs = zip(op.reductions, dtypes, strict=True)
     reducers = ["0" if r is None else f"&{reducer_name(r, dtype)}" for r, dtype in pairs]
+    # Sums along the last dimension have a function for rows besides, which are not stored.
     rows, rank = "", node.inputs[0].type.ndim
     if reducers in (["&tr_sum_f64_f64_f64"], ["&tr_sum_f32_f32_f32"]) and rank - 1 in op.axes and len(op.axes) < rank:
         constant = [i for i, x in enumerate(node.inputs) if all(x.type.shape[d] == 1 for d in op.axes)]

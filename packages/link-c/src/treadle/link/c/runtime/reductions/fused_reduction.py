@@ -3,17 +3,6 @@
 from __future__ import annotations
 
 FUSED = {
-    "tr_step": """\
-/* Step to the next index over loops first..count-1; 0 when all were visited. */
-static int tr_step(int first, int count, const int64_t *n, int64_t (*s)[TR_OPS], int64_t *i, int ops, char **p) {
-  for (int d = first; d < count; d++) {
-    if (++i[d] < n[d]) { for (int o = 0; o < ops; o++) p[o] += s[d][o]; return 1; }
-    for (int o = 0; o < ops; o++) p[o] -= s[d][o] * (n[d] - 1);
-    i[d] = 0;
-  }
-  return 0;
-}
-""",
     # The loops over kept dimensions are numbered 0, those over reduced ones 1; in each, the innermost comes first.
     "tr_loops tr_add_loop": """\
 typedef struct {
@@ -32,14 +21,6 @@ static void tr_add_loop(tr_loops *t, int c, int64_t n, const int64_t *s) {
   for (o = 0; o < t->ops; o++) t->s[c][m][o] = s[o];
   t->n[c][m] = n;
   t->count[c]++;
-}
-""",
-    "tr_fused_none": """\
-static int tr_fused_none(tr_loops *t, int nin, const tr_reducer *const *red) {
-  int status = 0;
-  for (int o = nin; o < t->ops && !status; o++)
-    if (red[o - nin]) status = tr_reduce_none(red[o - nin], t->total[0], t->out[o]);
-  return status;
 }
 """,
     # How a tile is cut: j walks over kept elements, i over reduced ones, jt and it at a time; the loops beyond these
@@ -108,7 +89,11 @@ static int tr_fused(tr_var *v, const int *ix, int nin, int nout, int nd, uint64_
     tr_add_loop(&t, c, n[d], s);
   }
   if (t.total[0] == 0) return 0;
-  if (t.total[1] == 0) return tr_fused_none(&t, nin, red);
+  if (t.total[1] == 0) {
+    for (o = nin; o < t.ops && !status; o++)
+      if (red[o - nin]) status = tr_reduce_none(red[o - nin], t.total[0], t.out[o]);
+    return status;
+  }
   for (int c = 0; c < 2; c++) {
     if (t.count[c]) continue;
     t.n[c][0] = t.count[c] = 1;
@@ -116,20 +101,9 @@ static int tr_fused(tr_var *v, const int *ix, int nin, int nout, int nd, uint64_
   }
   if (t.inner < 0) t.inner = 1;
   tile = 2048;
-  /* Rows of a tile at most, one after another. */
-  if (sums && t.inner && (t.count[0] > 1 || t.n[0][0] > 1) && t.count[1] == 1 && t.n[1][0] <= tile &&
-      t.n[1][0] * red[0]->size >= 64 && sums(0, 0, t.p, t.s[0][0], t.s[1][0], acc)) {
-    do {
-      for (int64_t j = 0; j < t.n[0][0]; j += tile) {
-        const int64_t rows = t.n[0][0] - j < tile ? t.n[0][0] - j : tile;
-        for (o = 0; o < nin; o++) t.q[o] = t.p[o] + j * t.s[0][0][o];
-        sums(rows, t.n[1][0], t.q, t.s[0][0], t.s[1][0], acc);
-        red[0]->finish(rows, (char *)acc, t.out[nin]);
-        t.out[nin] += rows * red[0]->out_size;
-      }
-    } while (tr_step(1, t.count[0], t.n[0], t.s[0], t.i[0], t.ops, t.p));
-    return 0;
-  }
+  /* Rows of a tile at most are added up one after another. */
+  const int by_rows = sums && t.inner && (t.count[0] > 1 || t.n[0][0] > 1) && t.count[1] == 1 && t.n[1][0] <= tile &&
+                      t.n[1][0] * red[0]->size >= 64 && sums(0, 0, t.p, t.s[0][0], t.s[1][0], acc);
   /* Long tiles: of kept elements, so that rows are run through in long pieces. They fit a first-level cache. */
   while (tile * words * reduced > 4096) tile /= 2;
   tr_make_plan(&t, tile, &l);
@@ -138,12 +112,13 @@ static int tr_fused(tr_var *v, const int *ix, int nin, int nout, int nd, uint64_
     t.inner = 0;
     tr_make_plan(&t, tile, &l);
   }
-  const int c = t.inner;
+  if (by_rows) l = (tr_plan){t.n[0][0], tile, 1, 1, 0, {1, 1}};
+  const int c = by_rows ? 0 : t.inner;
   const int64_t span = tile * words;
   do {
     for (int64_t j = 0; j < l.jn; j += l.jt) {
       const int64_t kept = l.jn - j < l.jt ? l.jn - j : l.jt;
-      for (o = nin, at = 0; o < t.ops; o++) {
+      for (o = nin, at = 0; o < t.ops && !by_rows; o++) {
         if (!red[o - nin]) continue;
         acc[at * span] = acc[at * span + 1] = 0;
         red[o - nin]->start(kept, (char *)(acc + at++ * span));
@@ -155,6 +130,7 @@ static int tr_fused(tr_var *v, const int *ix, int nin, int nout, int nd, uint64_
             if (o >= nin && red[o - nin]) t.q[o] = (char *)(buffer + at++ * span);
             else t.q[o] = t.p[o] + j * t.s[0][0][o] + i * t.s[1][0][o];
           }
+          if (by_rows) { sums(kept, t.n[1][0], t.q, t.s[0][0], t.s[1][0], acc); continue; }
           if ((status = k(kept * m * (c && l.joined ? l.joined : 1), t.q, t.s[c][0]))) return status;
           for (o = nin, at = 0; o < t.ops; o++) {
             if (!red[o - nin]) continue;

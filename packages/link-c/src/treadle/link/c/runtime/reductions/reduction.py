@@ -110,19 +110,7 @@ static int tr_reduce(const tr_var *x, int nd, uint64_t mask, tr_var *o, const tr
   const int each = t.kept > 1 && t.nr == 1 && run * r->size >= 64 && run <= 2048 && r->each(0, 0, 0, p, t.rs[0], 0);
   /* Where few elements make one, the kept ones are run through instead, which are more. */
   const int few = t.nr == 1 && run <= 16 && t.kn[0] > run && !each;
-  if (t.kept == 1 || (!few && llabs(t.rs[0]) <= llabs(t.ks[0]))) {
-    if (each) {
-      do {
-        int64_t acc[1024];
-        for (int64_t at = 0; at < t.kn[0]; at += 512) {
-          const int64_t m = t.kn[0] - at < 512 ? t.kn[0] - at : 512;
-          r->each(m, t.ks[0], run, p + at * t.ks[0], t.rs[0], (char *)acc);
-          r->finish(m, (char *)acc, out);
-          out += m * r->out_size;
-        }
-      } while (tr_next(1, t.nk, t.kn, t.ks, ki, &p));
-      return 0;
-    }
+  if (t.kept == 1 || (!few && !each && llabs(t.rs[0]) <= llabs(t.ks[0]))) {
     do {
       int64_t acc[2] = {0, 0};
       const char *q = p;
@@ -141,8 +129,9 @@ static int tr_reduce(const tr_var *x, int nd, uint64_t mask, tr_var *o, const tr
     for (int64_t at = 0; at < t.kn[0]; at += most) {
       const int64_t m = t.kn[0] - at < most ? t.kn[0] - at : most;
       const char *q = p + at * t.ks[0];
-      r->start(m, (char *)acc);
-      do r->rows(t.rn[0], t.rs[0], m, q, t.ks[0], (char *)acc);
+      if (!each) r->start(m, (char *)acc);
+      if (each) r->each(m, t.ks[0], run, q, t.rs[0], (char *)acc);
+      else do r->rows(run, t.rs[0], m, q, t.ks[0], (char *)acc);
       while (tr_next(1, t.nr, t.rn, t.rs, ri, &q));
       r->finish(m, (char *)acc, out);
       out += m * r->out_size;
@@ -469,7 +458,7 @@ def reducer(kind: str, source: CType, acc: CType, out: CType, *, merged: bool = 
         widened=_widened(name, source, acc),
         halves="\n    ".join(f"a = {name}_join(a, tr_turned(a, {name}_m, {order}));" for order in orders),
     )
-    join = "tr_mul_$short({a}, {x})" if number and how == "prod" else _JOIN[how]
+    join = "tr_k_times_$short({a}, {x})" if number and how == "prod" else _JOIN[how]
     body = _expand_macro(body, "JOIN", Template(join).substitute(types, short=acc.short))
     load = "({x} != 0)" if acc.short == "b" else "($Acc){x}"
     body = _expand_macro(body, "LOAD", Template(load).substitute(types))

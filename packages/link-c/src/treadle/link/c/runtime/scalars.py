@@ -5,7 +5,6 @@ from __future__ import annotations
 from string import Template
 
 from treadle.link.c.conventions.dtypes import CTYPES
-from treadle.link.c.runtime.functions.complex_numbers import complex_functions
 
 # Blocks of float16, eight numbers at once where the processor converts them (F16C). The bits are the same elsewhere.
 _BLOCK = """\
@@ -36,43 +35,6 @@ def _block(name: str, source: str, target: str, one: str, *steps: str) -> str:
 
 
 HALF = {
-    "tr_f16_to_f32": """\
-static inline float tr_f16_to_f32(uint16_t h) {
-#if defined(__F16C__)
-  return __builtin_ia32_vcvtph2ps((short __attribute__((vector_size(16)))){(short)h})[0];
-#else
-  const uint32_t sign = (uint32_t)(h & 0x8000u) << 16;
-  const uint32_t rest = (uint32_t)(h & 0x7fffu) << 13;
-  union { uint32_t u; float f; } x, scale;
-  x.u = rest;
-  scale.u = 0x77800000u; /* 2^112 moves the exponent, subnormal numbers included */
-  x.f *= scale.f;
-  x.u |= (rest > 0x0f800000u ? 0x7fc00000u : rest == 0x0f800000u ? 0x7f800000u : 0u) | sign;
-  return x.f;
-#endif
-}
-""",
-    # Round to nearest, ties to even; without jumps, so that loops can become loops of vectors.
-    "tr_f32_to_f16": """\
-static inline uint16_t tr_f32_to_f16(float f) {
-#if defined(__F16C__)
-  return (uint16_t)__builtin_ia32_vcvtps2ph((float __attribute__((vector_size(16)))){f}, 0)[0];
-#else
-  union { float f; uint32_t u; } x, y;
-  uint32_t sign, rest, h;
-  x.f = f;
-  sign = (x.u >> 16) & 0x8000u;
-  rest = x.u & 0x7fffffffu;
-  y.u = rest;
-  y.f += 0.5f; /* leaves the bits of a subnormal half, rounded, at the end */
-  h = ((rest + 0x0fffu + ((rest >> 13) & 1u)) >> 13) - 0x1c000u;
-  h = rest < 0x38800000u ? y.u - 0x3f000000u : h;
-  h = rest >= 0x477ff000u ? 0x7c00u : h;
-  h = rest > 0x7f800000u ? 0x7e00u | ((rest >> 13) & 0x1ffu) : h;
-  return (uint16_t)(sign | h);
-#endif
-}
-""",
     "tr_widened": _block("tr_widened", "uint16_t", "float", "tr_f16_to_f32", _READ_HALVES, _WIDEN, _WRITE_FLOATS),
     "tr_narrowed": _block("tr_narrowed", "float", "uint16_t", "tr_f32_to_f16", _READ_FLOATS, _NARROW, _WRITE_HALVES),
     "tr_v_half_f16": _block(
@@ -86,23 +48,8 @@ static const void *tr_block_half(const char *p, int64_t s, int64_t i, int64_t m,
   return buffer;
 }
 """,
-    # A float whose last bit is set if anything was cut off: rounding twice is then rounding once.
-    "tr_f64_to_odd": """\
-static inline float tr_f64_to_odd(double d) {
-  union { float f; uint32_t u; } x;
-  const double size = d < 0 ? -d : d;
-  x.f = (float)d;
-  const uint32_t cut = ((double)x.f != d) & ((x.u & 0x7f800000u) != 0x7f800000u);
-  x.u -= cut & ((x.f < 0 ? -(double)x.f : (double)x.f) > size);
-  x.u |= cut;
-  return x.f;
-}
-""",
     "tr_f64_to_f16": """\
 static inline uint16_t tr_f64_to_f16(double d) { return tr_f32_to_f16(tr_f64_to_odd(d)); }
-""",
-    "tr_f64_to_u64": """\
-static inline uint64_t tr_f64_to_u64(double d) { return d < 0 ? (uint64_t)(int64_t)d : (uint64_t)d; }
 """,
     **{
         f"tr_{short}_to_{integer}": f"""\
@@ -119,18 +66,6 @@ static inline {integer_type} tr_{short}_to_{integer}({real} x) {{
         for short, real in (("f32", "float"), ("f64", "double"))
         for integer, integer_type in (("i32", "int32_t"), ("i64", "int64_t"))
     },
-    "tr_f32_round_f16": """\
-static inline float tr_f32_round_f16(float f) {
-#if defined(__F16C__)
-  return __builtin_ia32_vcvtph2ps(__builtin_ia32_vcvtps2ph((float __attribute__((vector_size(16)))){f}, 0))[0];
-#else
-  return tr_f16_to_f32(tr_f32_to_f16(f));
-#endif
-}
-""",
-    "tr_f64_round_f16": """\
-static inline float tr_f64_round_f16(double d) { return tr_f32_round_f16(tr_f64_to_odd(d)); }
-""",
 }
 
 # By hand, though there are kernels: loading the language for them takes as long as such a program's first call.
@@ -280,22 +215,46 @@ static inline $Type tr_left_shift_$short($Type a, $Type b) {
 """,
 }
 
+# C's own functions differ from NumPy's, or are missing.
+_COMPLEX = {
+    # Large and small numbers are scaled by a power of two, so that squares stay in range.
+    "size": """\
+static inline $Real tr_size_$short($Type a) {
+  $Real x = fabs$suffix(__real__ a), y = fabs$suffix(__imag__ a), size = x > y ? x : y, scale = 1, back = 1;
+  scale = size > $large ? $small : size < $small ? $large : 1;
+  back = size > $large ? $large : size < $small ? $small : 1;
+  x *= scale;
+  y *= scale;
+  size = sqrt$suffix(x * x + y * y) * back;
+  return isinf(x) || isinf(y) ? ($Real)INFINITY : size;
+}
+""",
+    "scaled": """\
+static inline $Type tr_scaled_$short($Type a, $Real scale) {
+  return __builtin_complex(($Real)(__real__ a * scale), ($Real)(__imag__ a * scale));
+}
+""",
+}
+
 # NumPy converts 1.0 / 0 to the integer type; this is what x86-64 makes of it.
 # Absolute values, of the least integer too.
-_SIZE = {"i": "({1})({0} < 0 ? 0 - ({1}){0} : ({1}){0})", "u": "{0}", "f": ""}
+_SIZE = {"i": "({1})({0} < 0 ? 0 - ({1}){0} : ({1}){0})", "u": "{0}", "f": "", "c": ""}
 
 
 def scalar_helpers() -> dict[str, str]:
     """Return the text of every scalar helper by name, for every dtype."""
     helpers = dict(HALF)
     for ctype in CTYPES.values():
-        if ctype.kind == "c":
-            helpers.update(complex_functions(ctype))
-        if ctype.kind in "bc" or ctype.short == "f16":
+        if ctype.kind == "b" or ctype.short == "f16":
             continue
-        families = {"f": _FLOAT, "i": {**_SIGNED, **_INTEGER}, "u": {**_UNSIGNED, **_INTEGER}}[ctype.kind]
+        integers = {"i": {**_SIGNED, **_INTEGER}, "u": {**_UNSIGNED, **_INTEGER}}
+        families = {"f": _FLOAT, "c": _COMPLEX, **integers}[ctype.kind]
+        limit = "60f" if ctype.suffix else "500"
         words = {
             "Type": ctype.computed,
+            "Real": "float" if ctype.suffix else "double",
+            "large": f"0x1p{limit}",
+            "small": f"0x1p-{limit}",
             "Unsigned": f"uint{ctype.size * 8}_t",
             "short": ctype.short,
             "suffix": ctype.suffix,

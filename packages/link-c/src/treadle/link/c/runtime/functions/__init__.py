@@ -1,1 +1,0 @@
-"""C functions of numbers: complex ones, gamma functions, further special functions."""
