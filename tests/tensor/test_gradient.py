@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import treadle.tensor as tt
-from treadle.graph import DisconnectedType, FunctionGraph, GraphTypeError, toposort
+from treadle.graph import DisconnectedType, FunctionGraph, GraphTypeError, clone_replace, toposort
 from treadle.link.vm import PythonLinker
 from treadle.tensor import DisconnectedInputError, DtypeError, ShapeError, ShapeI, SumTo, grad
 
@@ -175,3 +175,27 @@ def test_corrected_variance_takes_out_the_rounding_of_the_mean() -> None:
 def test_sum_in_integers_is_not_smooth() -> None:
     with pytest.raises(DisconnectedInputError):
         grad(tt.sum(X, dtype="float64", acc_dtype="int64"), X)
+
+
+def test_sign_of_what_flows_back_is_written_once_behind_the_products() -> None:
+    x = tt.dvector("x")
+    slope = grad(tt.exp(1 / tt.sqrt(tt.tanh(x))).sum(), x)
+    assert slope.owner.op == tt.neg
+    assert sum(node.op == tt.neg for node in toposort([slope])) == 1
+
+
+def test_sign_of_what_flows_back_ends_in_a_difference() -> None:
+    x = tt.dvector("x")
+    slope = grad(tt.exp(x).sum() - tt.sin(x).sum() - tt.sinh(x).sum(), x)
+    assert slope.owner.op == tt.sub
+    assert tt.neg not in [node.op for node in toposort([slope])]
+    np.testing.assert_allclose(slope.eval({x: [0.5]}), np.exp(0.5) - np.cos(0.5) - np.cosh(0.5))
+
+
+def test_negative_that_a_user_wrote_stays_in_the_gradient() -> None:
+    x, z, v, w = (tt.dvector(name) for name in "xzvw")
+    product = x * z
+    seed = -v
+    slope = grad(None, x, known_grads={product: seed})
+    (other,) = clone_replace([slope], {seed: w})
+    assert other.eval({w: [2.0], x: [1.0], z: [3.0]}) == [6.0]
