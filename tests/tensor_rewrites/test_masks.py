@@ -41,5 +41,14 @@ def test_sums_along_other_axes_stay_in_place() -> None:
         np.testing.assert_allclose(run(X, np.array([True, False, True])), taken.sum(axis=axis))
 
 
+@pytest.mark.parametrize("backend", ["VM", "C"])
+def test_gradients_of_what_a_mask_picks_count_nothing(backend: str) -> None:
+    # The length that gradients are spread over is known to be that of what was picked.
+    run = function([x], tt.grad(tt.exp(x[x > 0]).sum(), x), mode=backend)
+    np.testing.assert_allclose(run(X), np.where(X > 0, np.exp(X), 0))
+    assert not op_names(run) & {"Sum", "FusedReduction", "Reduction"}
+    assert [type(node.op).__name__ for node in run.maker.fgraph.apply_nodes].count("Alloc") == 1
+
+
 def test_nan_that_is_not_picked_does_not_count() -> None:
     assert function([x], x[x > 0].sum(), mode="C")(np.array([[np.nan, 2.0]])) == 2.0

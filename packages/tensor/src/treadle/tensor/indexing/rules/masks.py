@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treadle.rewrite import RuleSet
+from treadle.rewrite import Phase, RuleSet
 from treadle.tensor.elementwise.arithmetic import add
 from treadle.tensor.elementwise.cast import switch
 from treadle.tensor.indexing.indexing import AdvancedIncSubtensor, AdvancedSubtensor
@@ -39,7 +39,7 @@ def check_of_fitting_mask(fgraph: FunctionGraph, node: NodeOf[CheckMask]) -> Ten
     return mask if own == tuple(map(shapes.of_scalar, wanted)) else None
 
 
-@RULES.rule(EARLY_AND_LATE, ShapeI, tags=BOTH, below=(Nonzero,))
+@RULES.rule(Phase.SPECIALIZE, ShapeI, tags=BOTH, below=(Nonzero,))
 def length_of_nonzero(node: NodeOf[ShapeI]) -> TensorVariable | None:
     """Length of nonzero(mask) -> sum(mask)."""
     inner = made_by(node.inputs[0], Nonzero)
