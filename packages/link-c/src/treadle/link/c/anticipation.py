@@ -72,7 +72,7 @@ class _Anticipation:
     def begin_first(self, nodes: Sequence[Apply]) -> None:
         """Begin what is told without the tables of functions, and is in no other package."""
         self._new.add(support_cache().directory)
-        if all(has_type(x.type) for node in nodes for x in (*node.inputs, *node.outputs)):
+        if all(map(_has_types, nodes)):
             nodes = _with_inner(nodes)
             self._begin(_rank(nodes), [*_simple(nodes), *_of_ops(nodes, _clients(nodes))], first=True)
 
@@ -194,8 +194,11 @@ def _of_ops(nodes: Iterable[Apply], clients: Clients) -> Iterator[str]:
 def _of_functions(nodes: Iterable[Apply], clients: Clients) -> Iterator[str]:
     """Yield the names of the functions on blocks that elementwise nodes call."""
     for node in nodes:
-        if isinstance(node.op, Elemwise) and not _is_replaced(node, clients):
-            yield from _of_elements(node)
+        if not isinstance(node.op, Elemwise) or _is_replaced(node, clients) or not _has_types(node):
+            continue
+        with contextlib.suppress(Unsupported):
+            blocks = [x for x in expression(node.op, node).operations if x.block]
+            yield from (f"tr_v_{x.block}_{CTYPES[x.dtype].short}" for x in blocks)
 
 
 def _is_replaced(node: Apply, clients: Clients) -> bool:
@@ -209,16 +212,6 @@ def _is_replaced(node: Apply, clients: Clients) -> bool:
     return (
         name == "exp" and bool(uses) and all(isinstance(x.op, Reduction) and _is_normalized(x, clients) for x in uses)
     )
-
-
-def _of_elements(node: Apply) -> Iterator[str]:
-    """Yield the names of the functions on blocks that an elementwise node calls."""
-    if not all(has_type(x.type) for x in (*node.inputs, *node.outputs)):
-        return
-    with contextlib.suppress(Unsupported):
-        for operation in expression(node.op, node).operations:  # type: ignore[arg-type]  # an elementwise node's
-            if operation.block:
-                yield f"tr_v_{operation.block}_{CTYPES[operation.dtype].short}"
 
 
 def _is_normalized(node: Apply, clients: Clients) -> bool:
@@ -238,7 +231,7 @@ def _is_normalized(node: Apply, clients: Clients) -> bool:
 
 def _of_product(node: Apply, clients: Clients) -> Iterator[str]:
     kind = node.outputs[0].type
-    if not has_type(kind) or not all(has_type(x.type) for x in node.inputs):
+    if not _has_types(node):
         return
     short = _short(node.outputs[0])
     yield f"tr_matmul_{short}"
@@ -257,11 +250,7 @@ def _of_kernels(nodes: Iterable[Apply], clients: Clients) -> list[str]:
     library = helper_library(find_toolchain())  # type: ignore[arg-type]  # there is one
     written: dict[tuple[object, ...], Sequence[str]] = {}
     for node in nodes:
-        if (
-            node.op.view_map
-            or KERNELS.find(node.op) is None
-            or not all(has_type(x.type) for x in (*node.inputs, *node.outputs))
-        ):
+        if node.op.view_map or KERNELS.find(node.op) is None or not _has_types(node):
             continue
         spare = tuple(_is_spare(x, clients) for x in node.inputs)
         kind = node.op, *(x if isinstance(x, Constant) else x.type for x in node.inputs), spare
@@ -287,6 +276,10 @@ def _alone(node: Apply, spare: Sequence[bool]) -> FunctionGraph:
     given = [x if isinstance(x, Constant) else x.type.make_variable() for x in node.inputs]
     read = [DeepCopyOp()(x) if is_spare else x for x, is_spare in zip(given, spare, strict=True)]
     return FunctionGraph([x for x in given if not isinstance(x, Constant)], node.op.make_node(*read).outputs)
+
+
+def _has_types(node: Apply) -> bool:
+    return all(has_type(x.type) for x in (*node.inputs, *node.outputs))
 
 
 def _short(var: Variable) -> str:
