@@ -48,7 +48,17 @@ def test_remainders_of_special_numbers(dtype: str, mode: str) -> None:
     x, y = (TensorType(dtype, (None, None))() for _ in range(2))
     divide = function([x, y], [x // y, x % y], mode=mode)
     info = np.finfo(dtype)
-    sizes = [0.0, 1.0, 1.5, 3.0, np.inf, info.max, info.tiny, info.smallest_subnormal, 3 * info.smallest_subnormal]
+    sizes: list[Any] = [
+        0.0,
+        1.0,
+        1.5,
+        3.0,
+        np.inf,
+        info.max,
+        info.tiny,
+        info.smallest_subnormal,
+        3 * info.smallest_subnormal,
+    ]
     numbers = np.array([*sizes, *(-s for s in sizes), np.nan], dtype)
     check(numbers[:, None], numbers[None, :], divide(numbers[:, None], numbers[None, :]))
 

@@ -127,18 +127,14 @@ static inline $Type tr_spacing_$short($Type a) {
 _SIGNED = {
     "floor_div": """\
 static inline $Type tr_floor_div_$short($Type a, $Type b) {
-  $Type q;
   if (b == 0) return 0;
   if (b == -1) return ($Type)(0 - ($Unsigned)a);
-  q = a / b;
-  return ($Type)(q - (a % b != 0 && (a < 0) != (b < 0)));
+  return ($Type)(a / b - (a % b != 0 && (a < 0) != (b < 0)));
 }
 """,
     "mod": """\
 static inline $Type tr_mod_$short($Type a, $Type b) {
-  $Type r;
-  if (b == 0 || b == -1) return 0;
-  r = a % b;
+  const $Type r = b == 0 || b == -1 ? 0 : a % b;
   return ($Type)(r != 0 && (r < 0) != (b < 0) ? r + b : r);
 }
 """,
@@ -172,9 +168,12 @@ static inline $Type tr_floor_div_many_$short($Type a, $Type b) {
   return ($Type)x.n;
 }
 """
-# A quotient of 63 bits is the sum of two, the second one of what the first one leaves.
+# A quotient of 63 bits is the sum of two, the second one of what the first one leaves, where int64 has conversions.
 _MANY_LONG = """\
 static inline int64_t tr_floor_div_many_i64(int64_t a, int64_t b) {
+#ifndef __AVX512DQ__
+  return tr_floor_div_i64(a, b);
+#endif
   const int64_t d = (uint64_t)b + 1 <= 2 ? 2 : b;
   const double inverse = 1 / (double)d;
   const int64_t q = (int64_t)((double)a * inverse), r = a - q * d;

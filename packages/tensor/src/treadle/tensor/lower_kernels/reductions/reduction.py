@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from treadle.kernels import TABLE, Given, Length, Site, kernel
-from treadle.kernels.kinds import SIZES
 from treadle.kernels.language import (
     OK,
     VALUE,
@@ -258,7 +257,7 @@ def lower_arg_reduction(op: ArgReduction, node: TensorNode, site: Site) -> None:
     axes = [*[one] * (_KEPT - len(outer)), *outer, *[one] * (_REDUCED - len(inner)), *inner]
     lines = replace(given, rank=5, shape=tuple(a[0] for a in axes), strides=tuple(a[1] for a in axes))
     dtype = x.type.dtype
-    stretch = _STRETCH // SIZES[dtype]
+    stretch = _STRETCH // x.type.numpy_dtype.itemsize
     site.run(extrema, lines, o, most=most, stretch=stretch, ends=dtype == "bool", is_half=dtype == "float16")
 
 
