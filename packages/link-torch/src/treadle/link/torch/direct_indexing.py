@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from treadle.link.torch.parts import Entry, Part, Picker, sliced
+from treadle.link.torch.parts import Entry, Part, Picker, sliced, whole_backwards
 from treadle.link.torch.programs.storage import is_native
 from treadle.link.torch.table import Change, InPlace
 from treadle.tensor import At, Positions, Span, Symbolic
@@ -57,7 +57,7 @@ def reader(entries: Sequence[Entry]) -> Callable[..., torch.Tensor] | None:
     It raises any error where it cannot read, such as for positions out of bounds.
     """
     if not any(isinstance(e, Positions) for e in entries):
-        backwards = _whole_backwards(entries)
+        backwards = whole_backwards(entries)
         if backwards:
             return lambda x: x.flip(backwards)
         view = _viewer(entries)
@@ -88,25 +88,6 @@ def reader(entries: Sequence[Entry]) -> Callable[..., torch.Tensor] | None:
         return x[tuple(index)]
 
     return gather
-
-
-def _whole_backwards(entries: Sequence[Entry]) -> list[int]:
-    """Return the dimensions that are taken backwards, where all is taken; none where only a part is."""
-    is_whole = all(e in {Span(None, None, None), Span(None, None, -1)} for e in entries)
-    return [d for d, e in enumerate(entries) if e == Span(None, None, -1)] if is_whole else []
-
-
-def fresh_reader(entries: Sequence[Entry]) -> Callable[..., torch.Tensor]:
-    """Return a function of a tensor and the bounds of slices to the part that they pick, in memory of its own."""
-    backwards = _whole_backwards(entries)
-    if backwards:
-        return lambda x: x.flip(backwards)
-
-    def read(x: torch.Tensor, *given: int) -> torch.Tensor:
-        picked, reversed_dims = _sliced(entries, x, given)
-        return picked.flip(reversed_dims) if reversed_dims else picked.clone()
-
-    return read
 
 
 def _rows_at(x: torch.Tensor, at: torch.Tensor) -> torch.Tensor:

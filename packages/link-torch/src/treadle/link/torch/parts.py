@@ -57,6 +57,12 @@ def sliced(x: torch.Tensor, dim: int, n: int, bounds: Sequence[int | None]) -> t
     return view, step < 0
 
 
+def whole_backwards(entries: Sequence[Entry]) -> list[int]:
+    """Return the dimensions that are taken backwards, where all is taken; none where only a part is."""
+    is_whole = all(e in {Span(None, None, None), Span(None, None, -1)} for e in entries)
+    return [d for d, e in enumerate(entries) if e == Span(None, None, -1)] if is_whole else []
+
+
 def in_bounds(positions: torch.Tensor, n: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Return positions counted from the front and forced into bounds, and whether one of them was out of bounds."""
     at = positions.to(torch.int64)

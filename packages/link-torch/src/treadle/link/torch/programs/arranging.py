@@ -14,8 +14,8 @@ from typing import TypeAlias
 import torch
 
 from treadle.graph import Apply, Constant, FunctionGraph, Variable
-from treadle.link.torch.direct_indexing import fresh_reader
 from treadle.link.torch.looking import can_look
+from treadle.link.torch.parts import Entry, part, whole_backwards
 from treadle.link.torch.programs.storage import is_native
 from treadle.tensor import ARange, At, DimShuffle, Elemwise, Join, ShapeI, Span, Subtensor, Symbolic, TensorVariable
 from treadle.tensor import tensors as tensors_of
@@ -40,7 +40,14 @@ def reversed_copy(node: Apply) -> Arranged | None:
         return None
     if not any(isinstance(e, Span) and isinstance(e.step, int) and e.step < 0 for e in entries):
         return None
-    return fresh_reader(entries), picked.inputs[:1], picked.inputs[1:]
+    backwards = whole_backwards(entries)
+    read = partial(torch.flip, dims=backwards) if backwards else partial(_part_of_its_own, entries)
+    return read, picked.inputs[:1], picked.inputs[1:]
+
+
+def _part_of_its_own(entries: Sequence[Entry], x: torch.Tensor, *bounds: int) -> torch.Tensor:
+    picked = part(x, entries, 0, bounds)
+    return picked.view.flip(picked.reversed) if picked.reversed else picked.view.clone()
 
 
 def rotation(node: Apply) -> Arranged | None:
