@@ -120,7 +120,8 @@ def test_interrupted_when_x64_has_been_turned_on_a_call_turns_it_off(way: str, m
     f = function([x], 2 * x, updates={w: w + x} if way == "jax_swap" else None, mode="JAX")
     for _ in range(3):
         f(np.ones(2))
-    real, calls = swap_x64, []
+    real = swap_x64
+    calls: list[object] = []
 
     def interrupted(value: object) -> object:
         before = real(value)
