@@ -157,7 +157,17 @@ def extrema_across(x: Pointer[T], n: int, step: int, m: int, s: int, o: Pointer[
 
 
 @kernel
-def extrema(x: Array5[T], o: Pointer[int64], *, most: bool, stretch: int, ends: bool, is_half: bool) -> int:
+def extrema(
+    x: Array5[T],
+    o: Pointer[int64],
+    *,
+    most: bool,
+    stretch: int,
+    ends: bool,
+    is_half: bool,
+    has_columns: bool,
+    has_lines: bool,
+) -> int:
     """Search the last two axes for each position on the others, which are in order in the result."""
     m = x.shape[3]
     n = x.shape[4]
@@ -171,10 +181,10 @@ def extrema(x: Array5[T], o: Pointer[int64], *, most: bool, stretch: int, ends: 
     for i in range(x.shape[0]):
         for j in range(x.shape[1]):
             p = x.pointer + (i * x.strides[0] + j * x.strides[1])
-            if m == 1 and columns >= 8 and abs(x.strides[2]) < abs(s):
+            if has_columns and m == 1 and columns >= 8 and abs(x.strides[2]) < abs(s):
                 extrema_across(p, n, s, columns, x.strides[2], o + at, most=most)
                 at += columns
-            elif m > 1:
+            elif has_lines and m > 1:
                 for k in range(columns):
                     o[at] = extremum_of_lines(
                         p + k * x.strides[2], m, step, n, s, most=most, stretch=stretch, ends=ends, is_half=is_half
@@ -258,7 +268,9 @@ def lower_arg_reduction(op: ArgReduction, node: TensorNode, site: Site) -> None:
     lines = replace(given, rank=5, shape=tuple(a[0] for a in axes), strides=tuple(a[1] for a in axes))
     dtype = x.type.dtype
     stretch = _STRETCH // x.type.numpy_dtype.itemsize
-    site.run(extrema, lines, o, most=most, stretch=stretch, ends=dtype == "bool", is_half=dtype == "float16")
+    # Loops that are not needed take time to compile.
+    needs = {"has_columns": bool(outer), "has_lines": len(inner) > 1}
+    site.run(extrema, lines, o, most=most, stretch=stretch, ends=dtype == "bool", is_half=dtype == "float16", **needs)
 
 
 def _joined(given: Given, axes: Sequence[int], *, is_packed: bool) -> list[tuple[Length, Length]]:
