@@ -105,8 +105,7 @@ class _Anticipation:
         missing = [name for name in linked if name not in prebuilt]
         # Many are compiled by two runs at once.
         simple = {*library.closed((*_EACH, *_LOOPS, *_SUMMED))}
-        parts = ([n for n in missing if n in simple], [n for n in missing if n not in simple])
-        for part in parts:
+        for part in ([n for n in missing if n in simple], [n for n in missing if n not in simple]):
             OBJECTS.begin(toolchain, Source("", head, library, tuple(part)))
 
 
