@@ -118,13 +118,13 @@ static void tr_drop(tr_arena *a) {
 }
 """,
     # Small blocks stay with the arena. Of large ones it keeps one at a time, none if there is a pool, and all of them
-    # in loops and if the arena outlives the call (most), which have many blocks that come again.
+    # in loops and if the arena outlives the call (most), as many as a loop's body has arrays.
     "tr_release": """\
 static void tr_release(tr_var *v) {
   tr_arena *a = v->arena;
   const int large = v->room >= TR_LARGE;
   a->live -= v->room;
-  if (a->spares < (a->most ? 256 : 16) && (!large || a->most || (!a->give && !a->wide))) {
+  if (a->spares < (a->most > 16 ? a->most : 16) && (!large || a->most || (!a->give && !a->wide))) {
     a->spare[a->spares].p = v->own;
     a->spare[a->spares++].room = v->room;
     a->wide |= large;

@@ -46,13 +46,7 @@ def overwritten(node: TensorNode, kernel: Kernel, unit: Unit) -> list[int]:
 
 
 def _emit(
-    unit: Unit,
-    kernel: Kernel,
-    slots: Sequence[int],
-    nin: int,
-    rank: int,
-    sizes: Sequence[int],
-    free: Sequence[int] = (),
+    unit: Unit, kernel: Kernel, slots: Sequence[int], nin: int, rank: int, sizes: Sequence[int], free: Sequence[int]
 ) -> None:
     """Write a kernel and its call, with the sizes of elements of operands and results, and masks of `overwritten`."""
     unit.ask_operands(len(slots))
@@ -79,5 +73,5 @@ def cast_to(unit: Unit, var: TensorVariable, dtype: str) -> int:
     operation = Operation((0,), dtype, converted(own, dtype, "{0}"))
     scalars = frozenset({0} if _is_single(var) else ())
     kernel = Kernel(Expression((own,), (operation,), (1,)), scalars)
-    _emit(unit, kernel, [source, target], 1, var.type.ndim, [ctype(var).size, CTYPES[dtype].size])
+    _emit(unit, kernel, [source, target], 1, var.type.ndim, [ctype(var).size, CTYPES[dtype].size], ())
     return target

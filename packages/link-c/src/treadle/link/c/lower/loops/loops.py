@@ -9,7 +9,7 @@ from treadle.link.c.checking import body_of
 from treadle.link.c.conventions.dtypes import ctype
 from treadle.link.c.table import TABLE
 from treadle.link.c.text.scalar_loops import ScalarLoop, is_of_numbers
-from treadle.link.c.text.unit import Unit
+from treadle.link.c.text.unit import Unit, power_of
 from treadle.tensor import Scan, TensorNode, TensorVariable, tensors
 
 # The descriptions of more than this many arrays are allocated, not put on the stack.
@@ -91,7 +91,8 @@ class _Loop:
     def _begin(self) -> list[str]:
         """Return the statements that set the body's inputs for the first step."""
         unit, body = self.unit, self.body
-        lines = ["arena->most = 1;"]
+        most = min(power_of(2, len(list(body.fgraph.variables))), 256)
+        lines = [f"if (arena->most < {most}) arena->most = {most};"]
         lines += shown_inputs(unit, body, self.outer.constants, self.inner.constants)
         for row, x in zip(self.inner.sequences, self.outer.sequences, strict=True):
             if body.fgraph.get_clients(row):
