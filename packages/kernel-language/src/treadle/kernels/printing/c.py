@@ -272,7 +272,8 @@ class _Printer:
         result = _passed_type(x.function.result) if x.function.result else "void"
         called = f"(({result} (*)({kinds}))external_{x.function.name})({', '.join(map(self.text, x.arguments))})"
         converted = "" if x.kind == "none" or result == value_type(x.kind) else f"({value_type(x.kind)})"
-        return f"({_CLEAR}(), {converted}{called})"
+        # One pair of parentheses is left where `bare` takes the outer one away: commas bind less than assignments.
+        return f"(({_CLEAR}(), {converted}{called}))"
 
     def bare(self, x: Expression) -> str:
         """Return the text of an expression without parentheses around all of it."""
