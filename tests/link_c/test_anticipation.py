@@ -19,6 +19,13 @@ from treadle.link.c.assembly import helper_head
 from treadle.link.c.errors import HelperError
 from treadle.link.c.linking import helper_library
 from treadle.link.c.objects import HelperObjects, Source
+from treadle.link.c.runtime.calls import CALLS
+from treadle.link.c.runtime.core import CORE
+from treadle.link.c.runtime.loops import LOOPS
+from treadle.link.c.runtime.product import PRODUCT
+from treadle.link.c.runtime.reductions.fused_reduction import FUSED
+from treadle.link.c.runtime.reductions.reduction import DRIVER
+from treadle.link.c.runtime.shapes import SHAPES
 from treadle.link.c.text.prelude import HEADERS, prelude
 from treadle.link.c.toolchain import Toolchain, find_toolchain
 
@@ -96,11 +103,16 @@ def test_all_helpers_of_a_loop_and_its_gradient_are_foreseen(commands: list[list
         np.testing.assert_allclose(value, expected)
 
 
-def test_text_that_watches_the_clock_needs_no_headers() -> None:
-    library = helper_library(find_toolchain())  # type: ignore[arg-type]  # there is one
-    text = helper_head(2, 16) + library.object_text([*library.linked("tr_watch tr_watched")])
-    assert "clock_gettime" in prelude(text)
-    assert "#include" not in prelude(text)
+def test_no_helper_of_our_own_needs_headers() -> None:
+    toolchain = find_toolchain()
+    assert isinstance(toolchain, Toolchain)
+    library = helper_library(toolchain)
+    known = " ".join(name for names in (CORE, CALLS, LOOPS, PRODUCT, FUSED, SHAPES, DRIVER) for name in names)
+    linked = [name for name in library.linked(known) if library.is_linked(name)]
+    assert {"tr_execute", "tr_watch", "tr_fused", "tr_transfer"} < {*linked}
+    texts = {name: prelude(helper_head(2, 16) + library.object_text([name])) for name in linked}
+    assert [name for name, text in texts.items() if "#include" in text] == []
+    assert "clock_gettime" in texts["tr_watch"]
 
 
 def test_nothing_is_begun_before_the_cache_is_asked_where_helpers_were_compiled(

@@ -117,7 +117,7 @@ def _level(folder: Path, helpers: Helpers, toolchain: Toolchain) -> None:
 def _check(archive: Path, toolchain: Toolchain, place: Path) -> None:
     """See whether programs with all of an archive's objects could be loaded: nothing that they call is missing."""
     whole = ("-Wl,--whole-archive", archive, "-Wl,--no-whole-archive", "-Wl,--no-undefined")
-    _run(toolchain.driver, "-shared", "-nostdlib", *whole, *toolchain.libraries, "-o", place / "whole.so")
+    _run(toolchain.driver, "-shared", "-nostdlib", *whole, *toolchain.libraries, "-lc", "-o", place / "whole.so")
 
 
 def _archiver() -> str:

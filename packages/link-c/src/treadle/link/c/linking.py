@@ -163,7 +163,9 @@ def compile_unit(toolchain: Toolchain, unit: Unit, source: Source) -> tuple[Path
     """Compile a unit's text, or find it in the cache; return the library, and the key that it is kept under."""
     needs, nodes = unit.requirements, unit.nodes
     chosen = toolchain.extended(needs.flags, needs.libraries)
-    chosen = chosen.complete() if needs.has_texts else chosen
+    # Texts that are not our own may call anything.
+    if needs.has_texts or not HELPERS.texts.keys().isdisjoint(source.helpers):
+        chosen = chosen.complete()
     try:
         return program_library(toolchain, chosen, source), program_key(toolchain, chosen, source)
     except HelperError:

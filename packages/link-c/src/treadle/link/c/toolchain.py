@@ -43,11 +43,11 @@ FLAGS = (
 # -pipe: the assembler works while the compiler does. -fcaller-saves: numbers that a loop carries stay in registers,
 # though a function is called now and then, which -O1 has in memory: a step of a scalar loop takes half the time.
 _GCC_ONLY = ("-pipe", "-fcaller-saves")
-# Instead of all that a library may need: programs call nothing but the C library and its mathematics, whose functions
-# have versions (the first memcpy takes twice as long as the present one), and the compiler's own functions. Linking
-# takes a third of the time.
+# Instead of all that a library may need: programs call nothing but the C library, its mathematics, whose functions have
+# versions, and the compiler's own functions. Linking takes a sixth of the time, where glibc itself, which each process
+# has, is not read either: of what programs call there, memcpy alone has versions, and is called by another name.
 _LEAN = ("-nostdlib", "-fno-use-linker-plugin")
-_LEAN_LIBRARIES = ("-lm", "-lc", "-lgcc")
+_LEAN_LIBRARIES = ("-lm", "-lgcc")
 _LIBRARIES = ("-lm",)
 # Objects of helpers may hold others than a program calls, which refer to further ones: each function is in a section of
 # its own, and the linker leaves out what nothing refers to.
@@ -371,7 +371,7 @@ def _flags(clang: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
         flags = [flag for flag in flags if not flag.startswith("-O")]
     after = [flag for flag in user_flags if _FOR_LINKER.fullmatch(flag)]
     after += shlex.split(str(config.blas__ldflags))
-    if clang or user_flags or after or sys.platform != "linux":
+    if clang or user_flags or after or sys.platform != "linux" or not c_library():
         return tuple(flags), (*after, *_LIBRARIES)
     return (*flags, *_LEAN), _LEAN_LIBRARIES
 

@@ -10,10 +10,15 @@ import re
 
 from treadle.kernels import VECTOR_FUNCTIONS
 
-HEADERS = """\
+# glibc has one code for memcpy, which compilers call by themselves too, and memmove, but versions of the former alone,
+# which the linker would have to look up.
+_MEMCPY = 'void *memcpy(void *__restrict, const void *__restrict, __SIZE_TYPE__) __asm__("memmove");\n'
+HEADERS = f"""\
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#ifdef __linux__
+{_MEMCPY}#endif
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -29,6 +34,7 @@ _TYPES = (
         for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "intptr", "uintptr")
     )
     + "typedef __SIZE_TYPE__ size_t;\ntypedef __PTRDIFF_TYPE__ ptrdiff_t;\n"
+    + _MEMCPY
 )
 # Functions on numbers, by the number of operands; those that there may be vectors of are listed there.
 _ALSO = {
@@ -49,7 +55,6 @@ _FUNCTIONS = {
     "labs": "long labs(long);",
     "llabs": "long long llabs(long long);",
     "memcmp": "int memcmp(const void *, const void *, size_t);",
-    "memcpy": "void *memcpy(void *restrict, const void *restrict, size_t);",
     "memmove": "void *memmove(void *, const void *, size_t);",
     "memset": "void *memset(void *, int, size_t);",
     "aligned_alloc": "void *aligned_alloc(size_t, size_t);",
@@ -85,7 +90,7 @@ _WORDS = {
     "if", "for", "while", "switch", "return", "sizeof", "defined", "else", "do", "vector_size", "aligned", "visibility",
     "weak", "alias", "unused", "const", "restrict", "int", "char", "double", "float", "void", "simd", "reduction",
     "unroll", "noinline", "__attribute__", "__asm__", "__typeof__", "_Pragma", "case", "int64_t",
-    "__real__", "__imag__", "always_inline", "GCC",
+    "__real__", "__imag__", "always_inline", "GCC", "volatile", "memcpy",
 }  # fmt: skip
 _OWN = re.compile(r"tr_|TR_|treadle_|__builtin_|__atomic_|_ZGV|__restrict")
 _COMMENT = re.compile(r"/\*.*?\*/|\"[^\"\n]*\"", re.DOTALL)
