@@ -144,7 +144,7 @@ def _clients(nodes: Iterable[Apply]) -> Clients:
 
 
 def _rank(nodes: Iterable[Apply]) -> int:
-    """Return the most dimensions: a program asks for so many, for helpers for fewer would be compiled after rewriting."""
+    """Return the most dimensions: a program asks for so many, since helpers for fewer would be compiled after it."""
     variables = (x for node in nodes for x in (*node.inputs, *node.outputs))
     return max((x.type.ndim for x in variables if has_type(x.type)), default=1)  # type: ignore[attr-defined]  # tensors
 
