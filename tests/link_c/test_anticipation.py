@@ -28,6 +28,7 @@ from treadle.link.c.runtime.reductions.reduction import DRIVER
 from treadle.link.c.runtime.shapes import SHAPES
 from treadle.link.c.text.prelude import HEADERS, prelude
 from treadle.link.c.toolchain import Toolchain, find_toolchain
+from treadle.tensor.linalg import cholesky
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,6 +102,19 @@ def test_all_helpers_of_a_loop_and_its_gradient_are_foreseen(commands: list[list
     values = [np.full((2, 2), 0.5), np.ones(2), np.arange(10.0).reshape(5, 2)]
     for value, expected in zip(f(*values), function(inputs, outputs, mode="VM")(*values), strict=True):
         np.testing.assert_allclose(value, expected)
+
+
+def test_value_that_is_returned_too_is_not_guessed_to_be_overwritten() -> None:
+    x = tt.dmatrix("x")
+    s = x @ x.T
+
+    def kernels(*outputs: Any) -> list[str]:
+        graph: Any = FunctionGraph([x], list(outputs), clone=True)
+        nodes = graph.apply_nodes
+        return anticipation._of_kernels(nodes, anticipation._clients(nodes) | graph.clients)
+
+    assert kernels(cholesky(s))
+    assert kernels(cholesky(s)) != kernels(s, cholesky(s))
 
 
 def test_no_helper_of_our_own_needs_headers() -> None:

@@ -79,7 +79,7 @@ class _Anticipation:
     def begin(self, fgraph: FunctionGraph) -> None:
         if all(has_type(v.type) for v in (*fgraph.inputs, *fgraph.outputs)):
             nodes = _with_inner(fgraph.apply_nodes)
-            clients, rank = _clients(nodes), _rank(nodes)
+            clients, rank = _clients(nodes) | fgraph.clients, _rank(nodes)
             ANTICIPATED[fgraph] = rank
             names = [*_simple(nodes), *_of_ops(nodes, clients), *_of_functions(nodes, clients)]
             self._begin(rank, names, first=False)
@@ -135,7 +135,7 @@ def _with_inner(nodes: Iterable[Apply]) -> list[Apply]:
     return found
 
 
-def _clients(nodes: Iterable[Apply]) -> Clients:
+def _clients(nodes: Iterable[Apply]) -> defaultdict[Variable, list[tuple[Apply, int]]]:
     clients: defaultdict[Variable, list[tuple[Apply, int]]] = defaultdict(list)
     for node in nodes:
         for at, x in enumerate(node.inputs):

@@ -175,7 +175,7 @@ def int_pow_{t}(a, b):  # {t} {t}
     return power
 """
 
-# For loops, by way of floats, of which there are vectors: C has the same (`treadle.link.c.runtime.functions.scalars`).
+# For loops, by way of floats, of which there are vectors: C has the same (`treadle.link.c.runtime.scalars`).
 _MANY = """
 def many_floor_div_{t}(a, b):  # {t} {t}
     inverse = {r}(b != 0) / ({r}(b) + {r}(b == 0))
