@@ -113,6 +113,7 @@ def test_value_that_is_returned_too_is_not_guessed_to_be_overwritten() -> None:
         nodes = graph.apply_nodes
         return anticipation._of_kernels(nodes, anticipation._clients(nodes) | graph.clients)
 
+    assert function([x], s, mode="C")(X).shape == (3, 3)
     assert kernels(cholesky(s))
     assert kernels(cholesky(s)) != kernels(s, cholesky(s))
 

@@ -233,7 +233,7 @@ def _of_product(node: Apply, clients: Clients) -> Iterator[str]:
     yield f"tr_matmul_{short}"
     if 1 not in kind.shape:  # type: ignore[attr-defined]  # as above
         yield from ("tr_elemwise", "tr_block1")
-        readers = [client for client, _ in clients[node.outputs[0]]]
+        readers = [client for client, _ in clients[node.outputs[0]] if client.outputs]
         steps = [client for x in readers if _scalar_name(x.op) == "mul" for client, _ in clients[x.outputs[0]]]
         sums = [x for x in readers if all(_scalar_name(client.op) == "add" for client, _ in clients[x.outputs[0]])]
         if any(_scalar_name(x.op) in {"add", "sub"} for x in (*steps, *sums)):
