@@ -12,6 +12,7 @@ from treadle.kernels.language import (
     Number,
     Pointer,
     convert,
+    eight,
     eights,
     int64,
     local,
@@ -77,6 +78,34 @@ def test_eights_are_numbers_of_eight_places(dtype: str, mode: str) -> None:
     assert masks == bits[0] + 256 * bits[1]
     last = np.concatenate([wanted[:, n - 3 :], total[:, None]], axis=1)
     np.testing.assert_array_equal(found.reshape(8, n)[order, :4], last)
+
+
+@kernel
+def extremes_of_eight(x: Pointer[T], y: T, o: Pointer[T], room: Pointer[T]) -> int:
+    """Compare eight numbers anywhere in memory with others and with one number, and return the masks."""
+    a = eight(x)
+    b = eight(x + 3)
+    found = eights(room)
+    found[0] = select(a > b, a, b)
+    found[1] = select(a < b, a, b)
+    found[2] = a - y
+    for k in range(24):
+        o[k] = numbers(found)[k]
+    return which(a == y) + 256 * which(eight(x + 1) == b) + 65536 * which(a != b)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("mode", ["VM", "C", "NUMBA"])
+def test_eight_numbers_are_read_wherever_they_are(dtype: str, mode: str) -> None:
+    x = np.array([3, np.nan, 0, 2, -0.0, 5, np.nan, np.nan, 2, np.inf, -np.inf, 1], dtype)
+    out, room = np.zeros(24, dtype), np.zeros(40, dtype)
+    masks, (_, found, _) = compiled_kernel(extremes_of_eight, x, x.dtype.type(2), out, room, mode=mode)
+    a, b = x[:8], x[3:11]
+    with np.errstate(invalid="ignore"):
+        wanted = np.concatenate([np.where(a > b, a, b), np.where(a < b, a, b), a - 2])
+    np.testing.assert_array_equal(found, wanted)
+    bits = [sum(1 << int(lane) for lane in np.flatnonzero(mask)) for mask in (a == 2, x[1:9] == b, a != b)]
+    assert masks == bits[0] + 256 * bits[1] + 65536 * bits[2]
 
 
 @kernel

@@ -19,6 +19,10 @@ def function_of_eights(
         other = (EIGHTS if called is language.eights else NUMBERS).get(kinds[0].removeprefix("*"))
         if other is not None and is_pointer(kinds[0]):
             return Apply(f"*{other}", called.__name__, arguments)
+    if called is language.eight and len(kinds) == 1:
+        other = EIGHTS.get(kinds[0].removeprefix("*"))
+        if other is not None and is_pointer(kinds[0]):
+            return Apply(other, "eight", arguments)
     if called is language.select and len(kinds) == 3:
         first, second = common(arguments[1:])
         if MASKS.get(first.kind) == kinds[0]:

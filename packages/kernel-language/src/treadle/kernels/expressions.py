@@ -206,6 +206,8 @@ class Expressions:
         """
         if value.kind == kind:
             return value
+        if NUMBERS.get(kind) == value.kind:
+            return Apply(kind, "filled", [value])
         if isinstance(value, Literal) and value.kind in WEAK and not is_pointer(kind):
             number = value.value
             if kind in NUMBERS:

@@ -390,6 +390,12 @@ def eights(pointer: Pointer[E]) -> Pointer[Any]:
     return Pointer(numbers[: len(numbers) // 8 * 8].reshape(-1, 8))
 
 
+def eight(pointer: Pointer[E]) -> np.ndarray:
+    """Return the eight numbers one behind the other from a pointer on, wherever that is, as one value."""
+    last = pointer._at(7)
+    return pointer.elements[last - 7 : last + 1].copy()
+
+
 def numbers(pointer: Pointer[E]) -> Pointer[Any]:
     """Return a pointer to the numbers of eights."""
     return Pointer(pointer.elements.reshape(-1), 8 * pointer.start)

@@ -47,7 +47,7 @@ _FUNCTIONS: Mapping[str, str] = MappingProxyType(
 )
 # Functions of numbers one behind the other, by those of the C backend.
 _EXTREMES: Mapping[str, str] = MappingProxyType({"largest": "max", "smallest": "min"})
-_OF_EIGHTS = frozenset({"eights", "numbers", "which", "weave", "unweave"})
+_OF_EIGHTS = frozenset({"eight", "eights", "numbers", "which", "weave", "unweave"})
 _KEYWORDS = frozenset(
     {
         "auto", "case", "char", "const", "default", "do", "double", "enum", "extern", "goto", "inline", "int", "long",
@@ -308,6 +308,14 @@ class _Printer:
         if x.function == "lanes" or any(is_vector(k) for k in (x.kind, *(a.kind for a in x.arguments))):
             self.contracts |= x.function == "fused"
             return vector_function(x, [] if x.function == "lanes" else [*map(self.text, x.arguments)])
+        test = x.arguments[0]
+        if isinstance(test, Binary) and test.left.kind in NUMBERS:
+            # Each is one instruction, which gcc does not find.
+            name = {"which": "equal"}.get(x.function) if test.operator == "==" else None
+            if x.function == "select" and [test.left, test.right] == [*x.arguments[1:]]:
+                name = {">": "larger", "<": "smaller"}.get(test.operator)
+            if name:
+                return f"tr_k_{name}_{SHORT[test.left.kind]}({self.text(test.left)}, {self.text(test.right)})"
         if x.function in _OF_EIGHTS or x.kind in NUMBERS:
             return eight_function(x, [*map(self.text, x.arguments)])
         arguments = ", ".join(map(self.text, x.arguments))

@@ -68,6 +68,8 @@ def eight_function(x: tree.Apply, arguments: Sequence[str]) -> str:
     if x.function == "filled":
         # Less 0 rather than plus 0, which would make 0.0 of -0.0.
         return f"({arguments[0]} - ({eight_type(x.kind)}){{0}})"
+    if x.function == "eight":
+        return f"(*(const tr_k_at_{SHORT[x.kind]} *){arguments[0]})"
     if x.function in {"eights", "numbers"}:
         element = _C_TYPES[NUMBERS.get(first, first)]
         if x.function == "numbers":
@@ -83,13 +85,16 @@ def _eights(eight: str) -> dict[str, str]:
     short, element, size = SHORT[eight], _C_TYPES[NUMBERS[eight]], SIZES[eight] // 8
     words = {"short": short, "Real": element, "Whole": f"int{8 * size}_t", "size": size, "m": MASKS[eight][4:]}
     words |= {"f": "f" if size == 4 else "", "most": f"INT{8 * size}_MAX"}
+    # The instruction that compares eight, on processors with AVX-512.
+    words |= {"compared": "ps256" if size == 4 else "pd512", "more": "" if size == 4 else ", 4"}
     return {
         names: Template(text).substitute(words)
         for names, text in (
             (
-                Template("tr_k_$short tr_k_m$m").substitute(words),
+                Template("tr_k_$short tr_k_at_$short tr_k_m$m").substitute(words),
                 """\
 typedef $Real tr_k_$short __attribute__((vector_size(8 * sizeof($Real)), may_alias));
+typedef $Real tr_k_at_$short __attribute__((vector_size(8 * sizeof($Real)), aligned($size), may_alias));
 typedef $Whole tr_k_m$m __attribute__((vector_size(8 * sizeof($Real))));
 """,
             ),
@@ -125,6 +130,32 @@ static inline __attribute__((always_inline)) int64_t tr_k_which_$short(tr_k_m$m 
   return (int64_t)((word & UINT64_C(0x8040201008040201)) * UINT64_C(0x0101010101010101) >> 56);
 }
 """,
+            ),
+            (
+                f"tr_k_equal_{short}",
+                """\
+/* Which of eight numbers are equal to others, a bit for each. gcc makes vectors of masks first. */
+static inline __attribute__((always_inline)) int64_t tr_k_equal_$short(tr_k_$short x, tr_k_$short y) {
+#if defined(__AVX512DQ__) && defined(__AVX512VL__) && !defined(__clang__)
+  return (unsigned char)__builtin_ia32_cmp${compared}_mask(x, y, 0, -1$more);
+#else
+  return tr_k_which_$short(x == y);
+#endif
+}
+""",
+            ),
+            *(
+                (
+                    f"tr_k_{name}_{short}",
+                    f"""\
+#if defined(__AVX512F__) && defined(__AVX512VL__) && !defined(__clang__)
+#define tr_k_{name}_$short(x, y) (tr_k_$short)__builtin_ia32_{instruction}{{extremum}}
+#else
+#define tr_k_{name}_$short(x, y) tr_k_select_$short((x) {sign} (y), x, y)
+#endif
+""".replace("{extremum}", "ps256(x, y)" if size == 4 else "pd512_mask(x, y, y, -1, 4)"),
+                )
+                for name, instruction, sign in (("larger", "max", ">"), ("smaller", "min", "<"))
             ),
             (
                 f"tr_k_four_{short} tr_k_turn_{short}",

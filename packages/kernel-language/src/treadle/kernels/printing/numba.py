@@ -48,7 +48,7 @@ _INSTRUCTIONS: Mapping[str, str] = MappingProxyType(
     {"sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint", "copysign": "copysign"}
 )
 _OF_VECTORS = frozenset({"team", "lanes", "vector", "filled", "fused", "first", "total"})
-_OF_EIGHTS = frozenset({"eights", "numbers", "which", "weave", "unweave"})
+_OF_EIGHTS = frozenset({"eight", "eights", "numbers", "which", "weave", "unweave"})
 _OPERATORS: Mapping[str, str] = MappingProxyType(
     {
         "+": "added", "-": "less", "*": "multiplied", "/": "divided", "-x": "negated", "&": "both", "|": "either",

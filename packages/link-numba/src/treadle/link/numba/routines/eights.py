@@ -50,6 +50,9 @@ def operations(
         full_name = f"{name}.v8f{number.bitwidth}"
         return lambda context, builder, sig, args: instruction(builder, full_name, args), kind, (kind,)
 
+    def eight(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+        return builder.load(builder.bitcast(args[0], context.get_value_type(all_)), align=size)
+
     def begun(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
         word = builder.add(builder.ptrtoint(args[0], _WORD), ir.Constant(_WORD, 63))
         return builder.inttoptr(builder.and_(word, ir.Constant(_WORD, -64)), context.get_value_type(all_))
@@ -86,6 +89,7 @@ def operations(
         "sqrt": function("sqrt"),
         "abs": function("fabs"),
         "select": (lambda _, builder, __, args: builder.select(*args), kind, (mask, kind, kind)),
+        "eight": (eight, kind, (one,)),
         "eights": (begun, all_, (one,)),
         "numbers": (
             lambda context, builder, _, args: builder.bitcast(args[0], context.get_value_type(one)), one, (all_,)
@@ -97,16 +101,12 @@ def operations(
 
 def of_masks(mask: Lanes) -> dict[str, tuple[Write, types.Type | None, tuple[types.Type, ...]]]:
     """Return the primitives of masks."""
-
-    def which(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
-        return builder.zext(builder.bitcast(args[0], ir.IntType(8)), _WORD)
-
     return {
         "both": binary("and_", mask),
         "either": binary("or_", mask),
         "differ": binary("xor", mask),
         "not": (lambda context, builder, sig, args: builder.not_(args[0]), mask, (mask,)),
-        "which": (which, types.int64, (mask,)),
+        "which": (lambda _, b, __, args: b.zext(b.bitcast(args[0], ir.IntType(8)), _WORD), types.int64, (mask,)),
     }
 
 

@@ -14,15 +14,21 @@ from treadle.kernels.language import (
     Array5,
     Number,
     Pointer,
+    bits,
+    eight,
+    eights,
     independent,
     int64,
     is_floating,
     largest,
     local,
+    numbers,
     quotient,
     remainder,
     select,
     smallest,
+    unrolled,
+    which,
 )
 from treadle.tensor.lower_kernels.lines import product
 from treadle.tensor.reductions.reduction import ArgReduction
@@ -69,8 +75,68 @@ def place_of(x: Pointer[T], n: int, best: T) -> int:
 
 
 @kernel(inline=True)
+def number_of_lowest(mask: int) -> int:
+    """Return the number of the lowest bit that is set, one of the first 63."""
+    return (bits(float(mask & -mask)) >> 52) - 1023
+
+
+@kernel(inline=True)
+def place_in_eights(x: Pointer[T], n: int, *, most: bool) -> int:
+    """Return the position of the best of n floats, at least eight; the last eight may have been seen before."""
+    a = eight(x)
+    b = eight(x + (n - 8))
+    # NaN where one number is, and seldom otherwise: a sum takes less time than comparisons.
+    sums = a + b
+    k = 8
+    while k + 16 <= n:
+        y = eight(x + k)
+        z = eight(x + (k + 8))
+        sums = sums + (y + z)
+        a = select(y > a if most else y < a, y, a)
+        b = select(z > b if most else z < b, z, b)
+        k += 16
+    if k + 8 <= n:
+        c = eight(x + k)
+        sums = sums + c
+        a = select(c > a if most else c < a, c, a)
+    k = 0
+    if which(sums != sums) != 0:
+        while k < n and x[k] == x[k]:
+            k += 1
+        if k < n:
+            return k
+        k = 0
+    a = select(b > a if most else b < a, b, a)
+    room = local(T, 24)
+    eights(room)[0] = a
+    few = numbers(eights(room))
+    best = few[0]
+    other = few[4]
+    for i in unrolled(range(1, 4)):
+        p = few[i]
+        q = few[i + 4]
+        best = select(p > best if most else p < best, p, best)
+        other = select(q > other if most else q < other, q, other)
+    best = select(other > best if most else other < best, other, best)
+    while k + 32 <= n:
+        low = which(eight(x + k) == best) | (which(eight(x + (k + 8)) == best) << 8)
+        high = which(eight(x + (k + 16)) == best) | (which(eight(x + (k + 24)) == best) << 8)
+        if (low | high) != 0:
+            return k + number_of_lowest(low | (high << 16))
+        k += 32
+    while k + 8 <= n:
+        found = which(eight(x + k) == best)
+        if found != 0:
+            return k + number_of_lowest(found)
+        k += 8
+    return n - 8 + number_of_lowest(which(eight(x + (n - 8)) == best))
+
+
+@kernel(inline=True)
 def extremum_of_many(x: Pointer[T], n: int, *, most: bool, stretch: int, ends: bool) -> int:
     """Search numbers one behind the other; with `ends`, until 1 is found, or 0 as the smallest."""
+    if is_floating(T) and n <= 4 * stretch:
+        return place_in_eights(x, n, most=most)
     if n <= stretch:
         return place_of(x, n, largest(x, n) if most else smallest(x, n))
     each = max(stretch, n >> 6)
