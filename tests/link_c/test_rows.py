@@ -94,3 +94,23 @@ def test_functions_for_rows_are_found_by_other_shares_of_a_program() -> None:
     a, b = np.random.default_rng(0).normal(size=(2, 5, 30))
     for k, result in enumerate(f(a, b)[12:]):
         np.testing.assert_allclose(result, ((a - k) * b).sum(axis=1), rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int8", "int64"])
+def test_rows_that_follow_each_other_are_computed_together_and_reduced_apart(dtype: str) -> None:
+    x = tt.matrix("x", dtype=dtype)
+    twice = abs(x) * 2
+    outputs = [twice.max(axis=1), twice.min(axis=1), twice, (x * x).sum(axis=1), (x * x).sum(axis=0)]
+    together = function([x], outputs, mode="C")
+    apart = [function([x], out, mode="C") for out in outputs]
+    for rows, n in ((1, 30), (300, 16), (300, 17), (50, 400), (5, 1023), (5, 1025), (9, 3000), (700, 127)):
+        even = np.random.default_rng(n).integers(-3, 4, (rows, n)).astype(dtype)
+        if even.dtype.kind == "f":
+            even[rows // 2, n // 2] = np.nan
+        wide = even.astype("float64" if even.dtype.kind == "f" else dtype)
+        double = np.abs(wide) * np.array(2, dtype)
+        wanted = [double.max(1), double.min(1), double, (wide * wide).sum(1), (wide * wide).sum(0)]
+        for numbers in (even, strided(even), np.asfortranarray(even)):
+            for result, alone, numpy_result in zip(together(numbers), apart, wanted, strict=True):
+                np.testing.assert_array_equal(result, numpy_result.astype(result.dtype))
+                np.testing.assert_array_equal(alone(numbers), result)

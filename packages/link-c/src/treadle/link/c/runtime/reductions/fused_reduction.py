@@ -27,12 +27,12 @@ static void tr_add_loop(tr_loops *t, int c, int64_t n, const int64_t *s) {
     # begin at first[0] and first[1].
     "tr_plan tr_make_plan": """\
 typedef struct { int64_t jn, jt, in, it, joined; int first[2]; } tr_plan;
-static void tr_make_plan(const tr_loops *t, int64_t tile, tr_plan *l) {
+static void tr_make_plan(const tr_loops *t, int64_t tile, int64_t most, tr_plan *l) {
   const int c = t->inner;
   const int64_t run = t->n[c][0];
   int o = 0;
-  /* Short runs that follow each other evenly are computed together. */
-  if (run <= (c ? 16 : 128) && run <= tile / 2) while (o < t->ops && t->s[!c][0][o] == run * t->s[c][0][o]) o++;
+  /* Short runs that follow each other evenly are computed together; rows of more than 16 are each reduced after. */
+  if (run <= (c ? most : tile / 4) && run <= tile / 2) while (o < t->ops && t->s[!c][0][o] == run * t->s[c][0][o]) o++;
   l->joined = o == t->ops ? run : 0;
   l->jn = c && !l->joined ? 1 : t->n[0][0];
   l->in = !c == !l->joined ? 1 : t->n[1][0];
@@ -46,7 +46,8 @@ static void tr_make_plan(const tr_loops *t, int64_t tile, tr_plan *l) {
 /* Combine what the kernel made of a tile into the accumulators of the elements that are kept. */
 static void tr_combine(const tr_reducer *r, const tr_plan *l, int c, int64_t kept, int64_t reduced, int64_t size,
                        const char *p, char *acc) {
-  if (l->joined && c) r->rows(l->joined, size, kept, p, l->joined * size, acc);
+  if (l->joined > 16 && c) r->each(kept, l->joined * size, l->joined, p, size, acc);
+  else if (l->joined && c) r->rows(l->joined, size, kept, p, l->joined * size, acc);
   else if (c) r->row(reduced, p, size, acc);
   else r->rows(reduced, l->joined * size, kept, p, size, acc);
 }
@@ -56,10 +57,10 @@ static void tr_combine(const tr_reducer *r, const tr_plan *l, int c, int64_t kep
 static int tr_fused(tr_var *v, const int *ix, int nin, int nout, int nd, uint64_t mask, const unsigned char *size,
                     const uint64_t *free, tr_kernel k, const tr_reducer *const *red, tr_row_sums sums) {
   double buffer[4096] __attribute__((aligned(64)));
-  int64_t n[TR_ND], acc[4096] __attribute__((aligned(64))), tile;
+  int64_t n[TR_ND], acc[4096] __attribute__((aligned(64))), tile = 2048;
   tr_loops t;
   tr_plan l;
-  int o, d, at, status, reduced = 0, words = 1;
+  int o, d, at, status, reduced = 0, words = 1, each = 1;
   t.ops = nin + nout;
   t.inner = -1;
   for (int c = 0; c < 2; c++) {
@@ -76,6 +77,7 @@ static int tr_fused(tr_var *v, const int *ix, int nin, int nout, int nd, uint64_
       for (d = 0; d < nd; d++) if (!r || !(mask >> d & 1)) x->n[e++] = n[d];
       if ((status = tr_result(v, ix, x, e, r ? r->out_size : size[o - nin], free ? free[o - nin] : 0))) return status;
       reduced += r != 0;
+      each = each && (!r || r->each(0, 0, 0, 0, size[o - nin], 0));
       if (r && (size[o - nin] > 8 || r->size > 8)) words = 2;
     }
     t.p[o] = t.out[o] = x->p;
@@ -100,17 +102,16 @@ static int tr_fused(tr_var *v, const int *ix, int nin, int nout, int nd, uint64_
     for (o = 0; o < t.ops; o++) t.s[c][0][o] = 0;
   }
   if (t.inner < 0) t.inner = 1;
-  tile = 2048;
   /* Rows of a tile at most are added up one after another. */
   const int by_rows = sums && t.inner && (t.count[0] > 1 || t.n[0][0] > 1) && t.count[1] == 1 && t.n[1][0] <= tile &&
                       t.n[1][0] * red[0]->size >= 64 && sums(0, 0, t.p, t.s[0][0], t.s[1][0], acc);
   /* Long tiles: of kept elements, so that rows are run through in long pieces. They fit a first-level cache. */
   while (tile * words * reduced > 4096) tile /= 2;
-  tr_make_plan(&t, tile, &l);
+  tr_make_plan(&t, tile, each && t.count[1] == 1 ? tile / 2 : 16, &l);
   /* Few elements make one: kept ones, which are more, are run through instead. Stored results need their order. */
   if (t.inner && !l.joined && reduced == nout && t.n[1][0] <= 16 && t.n[0][0] > t.n[1][0]) {
     t.inner = 0;
-    tr_make_plan(&t, tile, &l);
+    tr_make_plan(&t, tile, 16, &l);
   }
   if (by_rows) l = (tr_plan){t.n[0][0], tile, 1, 1, 0, {1, 1}};
   const int c = by_rows ? 0 : t.inner;
