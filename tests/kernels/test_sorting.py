@@ -8,6 +8,7 @@ import pytest
 import treadle.tensor as tt
 from treadle.compile import function
 from treadle.config import config
+from treadle.graph import vectorize_graph
 from treadle.tensor.lower_kernels.sorting.keys import order_keys
 from treadle.tensor.lower_kernels.sorting.sorting import pick_keys, select_room
 from treadle.testing import check_kernel, compiled_kernel
@@ -68,3 +69,46 @@ def test_keys_at_positions_are_those_of_the_sorted_keys(spread: int, mode: str) 
     room = np.concatenate([keys, np.zeros(select_room(count) - count, "uint64")])
     _, (_, found) = compiled_kernel(pick_keys, room, count, at, np.zeros(5, "uint64"), mode=mode)
     np.testing.assert_array_equal(found, np.sort(keys)[at])
+
+
+@pytest.mark.parametrize("mode", ["VM", "C", "NUMBA"])
+@pytest.mark.parametrize("dtype", ["bool", "int8", *KINDS])
+def test_partition_puts_the_others_before_and_behind(dtype: str, mode: str) -> None:
+    x, k = tt.tensor(dtype=dtype, shape=(None, None)), tt.lscalar()
+    split = {
+        axis: function([x, k], [tt.partition(x, k, axis=axis), tt.argpartition(x, k, axis=axis)], mode=mode)
+        for axis in (0, 1)
+    }
+    for shape in ((1, 1), (3, 30), (30, 3), (4, 300), (2, 5000)):
+        whole = _values("int16" if dtype in {"bool", "int8"} else dtype, shape[0] * shape[1]).astype(dtype)
+        for numbers in (whole.reshape(shape), whole.reshape(shape)[:, ::-1], whole.reshape(shape[::-1]).T):
+            for axis, f in split.items():
+                n = shape[axis]
+                lines = numbers.swapaxes(axis, 1)
+                # NumPy's sort of float16 with NaN is wrong on some processors.
+                ordered = np.sort(lines.astype("float64") if dtype == "float16" else lines, axis=1)
+                for at in {0, n // 3, n - 1, -1, -n}:
+                    values, places = (y.swapaxes(axis, 1) for y in f(numbers, at))
+                    np.testing.assert_array_equal(values[:, at], ordered[:, at])
+                    for part in (slice(0, at % n), slice(at % n, n)):
+                        np.testing.assert_array_equal(
+                            np.sort(values[:, part].astype(ordered.dtype), axis=1), ordered[:, part]
+                        )
+                    np.testing.assert_array_equal(np.take_along_axis(lines, places, 1), values)
+                    np.testing.assert_array_equal(np.sort(places, axis=1), np.tile(np.arange(n), (len(lines), 1)))
+    for outside in (5, -6):
+        with pytest.raises(IndexError):
+            split[1](np.zeros((2, 5), dtype), outside)
+    assert split[1](np.zeros((0, 5), dtype), 7)[0].shape == (0, 5)
+    assert split[1](np.zeros((2, 0), dtype), 7)[0].shape == (2, 0)
+
+
+def test_positions_that_partition_are_those_of_the_elements_where_the_place_differs_along_a_batch() -> None:
+    x, k = tt.dvector(), tt.lscalar()
+    m, several = tt.dmatrix(), tt.lvector()
+    values, places = vectorize_graph([tt.partition(x, k), tt.argpartition(x, k)], {x: m, k: several})
+    numbers = np.random.default_rng(3).normal(size=(3, 40))
+    found, order = function([m, several], [values, places], mode="VM")(numbers, [0, 39, 20])
+    np.testing.assert_array_equal(found, np.take_along_axis(numbers, order, 1))
+    for row, wanted, at in zip(found, np.sort(numbers, axis=1), (0, 39, 20), strict=True):
+        assert row[at] == wanted[at]

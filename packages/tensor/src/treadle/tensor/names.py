@@ -77,7 +77,7 @@ LAZY = {
     "sorting.counting": "bincount digitize histogram histogram2d histogram_bin_edges histogramdd searchsorted",
     "sorting.quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
     "sorting.sets": "UniqueAll UniqueCounts UniqueInverse intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts unique_inverse unique_values",
-    "sorting.sorting": "ArgSort OrderStatistics Sort argpartition argsort lexsort partition sort sort_complex topk",
+    "sorting.sorting": "ArgSort OrderStatistics Partition Sort argpartition argsort lexsort partition sort sort_complex topk",
     "special_functions.bessel_functions": "i0 i0e i1 i1e iv ive j0 j1 jn jv jve k0 k0e k1 k1e kn kv kve y0 y1 yn yv yve",
     "special_functions.entropy": "entr kl_div rel_entr xlog1py xlogx xlogy xlogy0",
     "special_functions.error_functions": "erf erfc erfcinv erfcx erfinv log_ndtr ndtr ndtri ndtri_exp owens_t",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from treadle.config import text_of
 from treadle.graph import Form, Variable, as_flag, static_op
 from treadle.tensor.arguments.axes import at_axis, normalize_axis, several_axes
 from treadle.tensor.arguments.values import as_choice, as_integer, known_integer
+from treadle.tensor.batches.batching import spread_all
 from treadle.tensor.elementwise.arithmetic import add, mul, sub
 from treadle.tensor.elementwise.cast import cast
 from treadle.tensor.elementwise.comparison import isnan
@@ -20,7 +21,7 @@ from treadle.tensor.reductions.accumulation import AlongAxis
 from treadle.tensor.shapes.batch_dims import aligned, batch_ndim, most_batch
 from treadle.tensor.shapes.broadcasting import zeros_like
 from treadle.tensor.shapes.dimshuffle import NEW, dimshuffle
-from treadle.tensor.shapes.shape import flatten, shape_i
+from treadle.tensor.shapes.shape import LENGTH, flatten, shape_i
 from treadle.tensor.shapes.shape_specification import held
 from treadle.tensor.types.conversion import as_tensor_variable, cotangent_of, tensors
 from treadle.tensor.types.tensor_type import TensorType
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
     from treadle.tensor.variables.variable import TensorLike, TensorNode, TensorVariable
 
 __all__ = [
-    "ArgSort", "OrderStatistics", "Sort", "argpartition", "argsort", "lexsort", "partition", "sort", "sort_complex",
-    "topk",
+    "ArgSort", "OrderStatistics", "Partition", "Sort", "argpartition", "argsort", "lexsort", "partition", "sort",
+    "sort_complex", "topk",
 ]  # fmt: skip
 
 
@@ -185,6 +186,80 @@ class OrderStatistics(_Ordering):
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Say that floats are connected, positions are not."""
         return [[tensors(node.inputs)[0].type.numpy_dtype.kind == "f"], [False]]
+
+
+@static_op
+class Partition(_Ordering):
+    """The elements along an axis around one that is where sorting puts it, and the positions where they were.
+
+    Inputs: a tensor, and an int64 scalar, a position along the axis, which counts from the end where it is negative.
+    No element before it is larger, none behind it is smaller; NaN comes last. Which order the others have is left open.
+
+    Parameters
+    ----------
+    axis
+        The axis, 0 or more.
+    """
+
+    axis: int
+
+    def infer(self, *types: Type) -> Sequence[Type]:
+        """Return the tensor's type, and an int64 type of its shape."""
+        x, at = self.checked(types[0]), types[1]
+        if not isinstance(at, TensorType) or at.dtype != "int64" or at.ndim:
+            msg = f"{self}: the position must be an int64 scalar, got {at}."
+            raise TensorTypeError(msg)
+        return [TensorType(x.dtype, x.shape), TensorType("int64", x.shape)]
+
+    def printed_form(self, node: Apply) -> Form:
+        """Write ``partition(x, at, axis=0)``."""
+        return Form.call("partition", list(node.inputs), {"axis": self.axis})
+
+    def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
+        """Select with NumPy's argpartition."""
+        x, at = inputs[0], int(inputs[1])
+        n = x.shape[self.axis]
+        if x.size and not -n <= at < n:
+            msg = f"{self}: position {at} is out of range for {n} elements. Positions run from {-n} to {n - 1}."
+            raise IndexError(msg)
+        if not x.size or x.dtype == np.float16:
+            order = np.argsort(x, axis=self.axis, kind="stable")
+        else:
+            order = np.argpartition(x, at, axis=self.axis)
+        output_storage[0][0] = np.take_along_axis(x, order, self.axis)
+        output_storage[1][0] = order.astype("int64", copy=False)
+
+    def decompose(self, *inputs: Variable) -> Sequence[Variable]:
+        """Return the elements in order, and the positions that sort."""
+        x = inputs[0]
+        return [Sort(self.axis)(x), ArgSort(self.axis)(x)]
+
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
+        """Put the cotangent of the elements back where they came from."""
+        x = tensors(inputs)[0]
+        if x.type.numpy_dtype.kind != "f":
+            return [None, None]
+        back = put_along_axis(zeros_like(x), tensors(outputs)[1], tensors(cotangents)[0], self.axis)
+        return [cotangent_of(x, back), None]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Say that floats are connected to the elements, positions to nothing."""
+        return [[tensors(node.inputs)[0].type.numpy_dtype.kind == "f", False], [False, False]]
+
+    def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
+        """Return the tensor's lengths, which both results have."""
+        return list(shapes.of(node.inputs[0]))
+
+    def vectorize_node(  # type: ignore[override]  # two results
+        self, node: TensorNode, *inputs: TensorVariable
+    ) -> Sequence[Variable]:
+        """Select along the axis behind the batch; sort where the position differs along it."""
+        (x, at), (wide, position) = node.inputs, inputs
+        if not batch_ndim(at, position):
+            return Partition(self.axis + batch_ndim(x, wide)).make_node(wide, position).outputs
+        pairs = [(x, wide), (at, position)]
+        axis, spread = self.axis + most_batch(pairs), spread_all(pairs)[0]
+        return [Sort(axis)(spread), ArgSort(axis)(spread)]
 
 
 _KINDS = (None, "quicksort", "heapsort", "mergesort", "stable")
@@ -342,7 +417,8 @@ def partition(
 ) -> TensorVariable:
     """Return the elements with those at positions `kth` where sorting puts them (as numpy.partition).
 
-    NumPy leaves the order of the others open: here they are sorted too.
+    No element before a position is larger, and none behind it is smaller; NaN comes last. As in NumPy, the order of the
+    others is left open.
 
     Parameters
     ----------
@@ -363,7 +439,7 @@ def partition(
     as_choice("partition: kind", kind, ("introselect",))
     x, at = _ordered_along("partition", a, axis, None, order, None)
     _check_kth("partition", x, kth, at)
-    return sort(x, at)
+    return _parted(x, kth, at, 0)
 
 
 def argpartition(
@@ -379,7 +455,18 @@ def argpartition(
     as_choice("argpartition: kind", kind, ("introselect",))
     x, at = _ordered_along("argpartition", a, axis, None, order, None)
     _check_kth("argpartition", x, kth, at)
-    return argsort(x, at)
+    return _parted(x, kth, at, 1)
+
+
+def _parted(x: TensorVariable, kth: object, axis: int, which: int) -> TensorVariable:
+    """Return the elements around a position, or their positions: in order where there are several, and if complex."""
+    several = several_axes(kth)
+    if x.type.numpy_dtype.kind == "c" or (several is not None and len(several) != 1):
+        return (sort, argsort)[which](x, axis)
+    place: Any = kth if several is None else several[0]
+    position = cast(as_tensor_variable(place), LENGTH)
+    parted: tuple[TensorVariable, TensorVariable] = Partition(axis)(x, position)
+    return parted[which]
 
 
 def topk(

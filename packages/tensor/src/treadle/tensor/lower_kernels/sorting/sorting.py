@@ -18,10 +18,12 @@ from treadle.kernels.language import (
     Number,
     Pointer,
     Vector,
+    independent,
     int64,
     itemsize,
     local,
     numpy,
+    select,
     uint64,
 )
 from treadle.tensor.lower_kernels.lines import lines_of, with_lines
@@ -36,7 +38,7 @@ from treadle.tensor.lower_kernels.sorting.keys import (
     rank_keys,
     sort_key,
 )
-from treadle.tensor.sorting.sorting import ArgSort, OrderStatistics, Sort
+from treadle.tensor.sorting.sorting import ArgSort, OrderStatistics, Partition, Sort
 
 if TYPE_CHECKING:
     from treadle.graph import Variable
@@ -222,9 +224,14 @@ def select_key(keys: Pointer[uint64], room: Pointer[uint64], n: int, at: int) ->
             return least + uint64(part)
         left = gather_part(source, left, least, shift, part, room)
         source = room
-    for i in range(left):
-        room[i] = source[i]
-    radix_sort(room, room + left, left, 0, 64)
+    if n == left:
+        copied(source, room, left)
+    if left <= FEW:
+        insertion_sort(room, left)
+    else:
+        failed = numpy.sort("u", room, left)
+        if failed != 0:
+            radix_sort(room, room + left, left, 0, 64)
     return room[own]
 
 
@@ -302,6 +309,52 @@ def select_lines(x: Array4[T], positions: Vector[int64], found: Pointer[uint64],
     return OK
 
 
+@kernel
+def part_lines(
+    x: Array4[T], position: int, o: Array4[T], order: Array4[int64], keys: Pointer[uint64], *, kind: str
+) -> int:
+    """Put the elements of each line around the one that sorting puts at a position, each part in its order."""
+    n = x.shape[3]
+    at = position + n if position < 0 else position
+    if x.shape[0] * x.shape[1] * x.shape[2] * n == 0:
+        return OK
+    if at < 0 or at >= n:
+        return INDEX
+    step = x.strides[3]
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            for k in range(x.shape[2]):
+                source = x.pointer + (i * x.strides[0] + j * x.strides[1] + k * x.strides[2])
+                place = o.pointer + (i * o.strides[0] + j * o.strides[1] + k * o.strides[2])
+                numbers = order.pointer + (i * order.strides[0] + j * order.strides[1] + k * order.strides[2])
+                if step == 1:
+                    for d in independent(range(n)):
+                        keys[d] = sort_key(source, d, kind=kind, zeros=False)
+                else:
+                    for e in range(n):
+                        keys[e] = sort_key(source, e * step, kind=kind, zeros=False)
+                pivot = select_key(keys, keys + n, n, at)
+                fewer = 0
+                equal = 0
+                for f in independent(range(n)):
+                    fewer += int(keys[f] < pivot)
+                    equal += int(keys[f] == pivot)
+                less = 0
+                same = fewer
+                more = fewer + equal
+                for g in range(n):
+                    key = keys[g]
+                    below = int(key < pivot)
+                    above = int(key > pivot)
+                    to = select(below != 0, less, select(above != 0, more, same))
+                    place[to * o.strides[3]] = source[g * step]
+                    numbers[to * order.strides[3]] = g
+                    less += below
+                    more += above
+                    same += 1 - below - above
+    return OK
+
+
 # Rules
 
 
@@ -352,3 +405,14 @@ def lower_order_statistics(op: OrderStatistics, node: TensorNode, site: Site) ->
     out = site.bits(with_lines(made, op.axis))
     room = site.room("uint64", site.compute(select_room, lengths[op.axis]) + count)
     site.run(select_lines, lines, positions, room, out, kind=kind_of(x))
+
+
+@TABLE.register(Partition)
+def lower_partition(op: Partition, node: TensorNode, site: Site) -> None:
+    """Find the element at the position of each line, and put the others before or behind it."""
+    x, position = node.inputs
+    lines, lengths = bits_of(site, x, op.axis)
+    out, order = (site.output(y, lengths) for y in node.outputs)
+    keys = site.room("uint64", lengths[op.axis] * 2 + 1024)
+    parts = (site.bits(with_lines(out, op.axis)), with_lines(order, op.axis))
+    site.run(part_lines, lines, site.integer(position), *parts, keys, kind=kind_of(x))
