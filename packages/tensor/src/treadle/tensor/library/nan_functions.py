@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treadle.tensor.control.assertion import CheckAndRaise
+from treadle.tensor.control.conditional import ifelse
 from treadle.tensor.elementwise.cast import cast, second, switch
-from treadle.tensor.elementwise.comparison import isnan, le
+from treadle.tensor.elementwise.comparison import eq, isnan, le, neq
 from treadle.tensor.elementwise.logic import logical_and, logical_not
 from treadle.tensor.reductions.accumulation import cumprod, cumsum
 from treadle.tensor.reductions.moments import mean, root, var
@@ -189,7 +190,15 @@ def _extremum(
     extremum = function(_filled(x, beyond), axis, keepdims, initial=initial, where=where)
     if x.type.numpy_dtype.kind not in "fc" or initial is not None:
         return extremum
-    return switch(all_(isnan(x), axis, keepdims), constant(np.nan, dtype=x.dtype), extremum)
+    # Only where the result is what stands for NaN may all have been NaN. Written as a comparison, the question shares
+    # nothing with the extremum, which stays one pass.
+    doubtful = eq(extremum, constant(beyond, dtype=x.dtype))
+    checked: TensorVariable = ifelse(
+        any_(doubtful) if doubtful.ndim else doubtful,
+        switch(all_(neq(x, x), axis, keepdims), constant(np.nan, dtype=x.dtype), extremum),
+        extremum,
+    )
+    return checked
 
 
 def nanmax(
