@@ -36,7 +36,7 @@ LAZY = {
     "indexing.masks": "argwhere compress extract flatnonzero nonzero nonzero_values place putmask",
     "indexing.nonzero": "CheckMask Nonzero",
     "indexing.ranges": "ARange arange eye range_length",
-    "indexing.searching": "BinCount RowOrder SearchSorted",
+    "indexing.searching": "BinCount IsIn RowOrder SearchSorted",
     "indexing.slice_values": "MakeSlice SliceBounds make_slice",
     "indexing.slices": "advanced_subtensor as_index_literal as_index_variable basic_subtensor get_canonical_form_slice get_idx_list get_slice_elements index_vars_to_types indexed_result_shape indices_from_subtensor slice_at_axis unflatten_index_variables",
     "joins.common_shapes": "broadcast_arrays broadcast_shape broadcast_shapes",

@@ -6,22 +6,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treadle.graph import Apply, static_op
+from treadle.graph import Apply, static_op, vectorize_graph
 from treadle.tensor.arguments.values import as_choice
 from treadle.tensor.batches.batching import spread_all
 from treadle.tensor.control.assertion import CheckAndRaise, checked_length
 from treadle.tensor.elementwise.arithmetic import maximum
 from treadle.tensor.elementwise.cast import switch
-from treadle.tensor.elementwise.comparison import ge, lt
+from treadle.tensor.elementwise.comparison import eq, ge, lt
+from treadle.tensor.elementwise.logic import bitwise_and
 from treadle.tensor.errors import ShapeError, TensorTypeError
-from treadle.tensor.indexing.indexing import inc_subtensor
+from treadle.tensor.indexing.indexing import inc_subtensor, subtensor
 from treadle.tensor.joins.joining import concatenate
 from treadle.tensor.ops.known_values import known_value
-from treadle.tensor.ops.tensor_op import Derivatives, Natural, TensorOp, Variables
+from treadle.tensor.ops.tensor_op import Derivatives, Discrete, Natural, TensorOp, Variables
 from treadle.tensor.reductions.reduction import max_
 from treadle.tensor.shapes.batch_dims import batch_ndim, refuse_batched
 from treadle.tensor.shapes.broadcasting import broadcast_to, ones_like, zeros
-from treadle.tensor.shapes.shape import LENGTH, lengths
+from treadle.tensor.shapes.shape import LENGTH, lengths, shape_i
 from treadle.tensor.types.conversion import tensors
 from treadle.tensor.types.tensor_type import TensorType
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from treadle.tensor.shape_inference.symbolic_shapes import Length, SymbolicShapes
     from treadle.tensor.variables.variable import TensorNode, TensorVariable
 
-__all__ = ["BinCount", "RowOrder", "SearchSorted"]
+__all__ = ["BinCount", "IsIn", "RowOrder", "SearchSorted"]
 
 
 @static_op
@@ -92,6 +93,46 @@ class SearchSorted(Natural, TensorOp):
             inputs = tuple(spread_all(pairs))
         positions: TensorVariable = self(*inputs)
         return positions
+
+
+@static_op
+class IsIn(Discrete, TensorOp):
+    """Which elements are equal to one of some sorted values.
+
+    Inputs are a tensor, and a vector of the same real dtype in ascending order. NaN is equal to nothing.
+    """
+
+    def infer(self, *types: Type) -> Sequence[Type]:
+        """Return booleans in the shape of the tensor."""
+        x, values = types
+        kinds = [t for t in types if isinstance(t, TensorType) and t.numpy_dtype.kind != "c"]
+        if len(kinds) < len(types) or kinds[1].ndim != 1 or kinds[0].dtype != kinds[1].dtype:
+            msg = f"{self}: a tensor and a vector of one real dtype are needed, got {x} and {values}. Use isin."
+            raise TensorTypeError(msg)
+        return [TensorType("bool", kinds[0].shape)]
+
+    def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
+        """Look up with NumPy."""
+        output_storage[0][0] = np.isin(inputs[0], inputs[1])
+
+    def decompose(self, *inputs: Variable) -> Sequence[Variable]:
+        """Return whether the value where an element would be inserted is equal to it."""
+        x, values = tensors(inputs)
+        place: TensorVariable = SearchSorted("left")(values, x)
+        padded = concatenate([values, np.zeros(1, values.dtype)])
+        return [bitwise_and(lt(place, shape_i(values, 0)), eq(subtensor(padded, place), x))]
+
+    def symbolic_shape(self, node: Apply, out: Variable, shapes: SymbolicShapes) -> Sequence[Length | None]:
+        """Return the lengths of the tensor."""
+        return shapes.of(node.inputs[0])
+
+    def vectorize_node(self, node: TensorNode, *inputs: TensorVariable) -> TensorVariable | Sequence[Variable]:
+        """Look up all elements of a batch at once; search where each part has its own values."""
+        (x, values), (wide, own) = node.inputs, inputs
+        if batch_ndim(values, own):
+            return vectorize_graph(list(self.decompose(x, values)), {x: wide, values: own})
+        found: TensorVariable = self(wide, values)
+        return found
 
 
 _COUNTABLE = CheckAndRaise(ValueError, "integers from 0 on can be counted, and not the largest of int64")

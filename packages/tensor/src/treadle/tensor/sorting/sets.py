@@ -17,7 +17,7 @@ from treadle.tensor.elementwise.logic import bitwise_and, bitwise_or, logical_no
 from treadle.tensor.indexing.indexing import set_subtensor, subtensor
 from treadle.tensor.indexing.masks import first_true, nonzero
 from treadle.tensor.indexing.ranges import arange
-from treadle.tensor.indexing.searching import RowOrder, SearchSorted
+from treadle.tensor.indexing.searching import IsIn, RowOrder
 from treadle.tensor.joins.joining import concatenate, stack
 from treadle.tensor.reductions.accumulation import cumsum
 from treadle.tensor.reductions.reduction import any_, prod
@@ -281,10 +281,7 @@ def isin(
     elif isinstance(others, Constant) and dtype.kind in "iu" and _span(others.data) <= _LARGEST_TABLE:
         result = _by_table(x, others.data)
     else:
-        ordered = sort(others)
-        place: TensorVariable = SearchSorted("left")(ordered, x)
-        padded = concatenate([ordered, np.zeros(1, dtype)])
-        result = bitwise_and(lt(place, shape_i(others, 0)), eq(subtensor(padded, place), x))
+        result = IsIn()(x, sort(others))
     return logical_not(result) if as_flag("isin: invert", invert) else result
 
 

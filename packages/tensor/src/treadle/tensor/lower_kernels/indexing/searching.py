@@ -24,7 +24,7 @@ from treadle.kernels.language import (
     uint64,
 )
 from treadle.tensor.indexing.nonzero import CheckMask, Nonzero
-from treadle.tensor.indexing.searching import BinCount, RowOrder, SearchSorted
+from treadle.tensor.indexing.searching import BinCount, IsIn, RowOrder, SearchSorted
 from treadle.tensor.lower_kernels.lines import product
 
 if TYPE_CHECKING:
@@ -221,6 +221,60 @@ def search_sorted(op: SearchSorted, node: TensorNode, site: Site) -> None:
         out,
         right=op.side == "right",
     )
+
+
+# Among so many values each is compared with all elements; more are searched.
+_COMPARED = 16
+_BLOCK = 512
+
+
+@kernel
+def compare_each(x: Pointer[T], n: int, values: Pointer[T], count: int, stride: int, o: Pointer[uint8]) -> int:
+    """Say which of n numbers are equal to one of a few, by comparing with four in a pass."""
+    last = count - 1
+    start = 0
+    while start < n:
+        here = x + start
+        out = o + start
+        size = min(n - start, _BLOCK)
+        for z in independent(range(size)):
+            out[z] = 0
+        for k in range(0, count, 4):
+            a = values[k * stride]
+            b = values[min(k + 1, last) * stride]
+            c = values[min(k + 2, last) * stride]
+            d = values[min(k + 3, last) * stride]
+            for i in independent(range(size)):
+                y = here[i]
+                out[i] = out[i] | int((y == a) | (y == b) | (y == c) | (y == d))
+        start += size
+    return OK
+
+
+@kernel
+def find_members(x: Pointer[T], n: int, values: Pointer[T], count: int, stride: int, o: Pointer[uint8]) -> int:
+    """Say which of n numbers are equal to one of some in ascending order."""
+    if count <= _COMPARED:
+        return compare_each(x, n, values, count, stride, o)
+    places = local(int64, _BLOCK)
+    start = 0
+    while start < n:
+        size = min(n - start, _BLOCK)
+        search(values, count, stride, x + start, size, 1, places, right=False)
+        for i in range(size):
+            o[start + i] = int(values[min(places[i], count - 1) * stride] == x[start + i])
+        start += size
+    return OK
+
+
+@TABLE.register(IsIn)
+def is_in(op: IsIn, node: TensorNode, site: Site) -> None:
+    """Look all elements up."""
+    x, values = node.inputs
+    elements, among = site.packed(x), site.array(values)
+    out = site.bits(site.output(node.outputs[0], elements.shape[: x.type.ndim]))
+    numbers, few = ordered(elements).pointer, ordered(among).pointer
+    site.run(find_members, numbers, product(elements.shape), few, among.shape[0], among.strides[0], out.pointer)
 
 
 # Counts of integers
