@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 
 from treadle import tensor as tt
+from treadle.tensor import TensorVariable
 from treadle.testing.domain import DISTINCT, REAL, Array
 from treadle.testing.operands import SAME_SHAPE, number, of_shape, positions
 from treadle.testing.sample import COMPOSED, MAJOR, Sample, costly
@@ -20,8 +21,9 @@ def _stable(x: Array, axis: int) -> Array:
     return np.argsort(x, axis=axis, kind="stable").astype("int64")
 
 
-def _at_place(x: Array, k: Array) -> tuple[Array, Array]:
-    return np.sort(x, axis=1)[:, k], _stable(x, 1)[:, k]
+def _around(x: TensorVariable, k: TensorVariable) -> tuple[TensorVariable, ...]:
+    values, places = tt.Partition(1)(x, k)
+    return tuple(tt.take(y, k, axis=1) for y in (values, tt.take_along_axis(x, places, 1)))
 
 
 def _largest(x: Array) -> tuple[Array, Array]:
@@ -42,7 +44,7 @@ SAMPLES: tuple[Sample, ...] = costly(
     Sample("order_statistics_of_many", F, lambda x: tt.OrderStatistics(0)(x, np.array([700, 3, 1999, 701])),
            lambda x: np.sort(x, axis=0)[[700, 3, 1999, 701]], (of_shape((2000,)),), dtypes=(*MAJOR, "int16"),
            variants=("plain", "special"), kinds=("values",)),
-    Sample("partition", F, lambda x, k: tuple(tt.take(y, k, axis=1) for y in tt.Partition(1)(x, k)), _at_place,
+    Sample("partition", F, _around, lambda x, k: (np.sort(x, axis=1)[:, k],) * 2,
            (of_shape((3, 5), broadcast=(1, 5), long=(11, 300), domain=DISTINCT), number(2)), wrt=(0,)),
     Sample("sort_flat", F, partial(tt.sort, axis=None), partial(np.sort, axis=None), _VALUES, dtypes=MAJOR, wrt=(0,),
            kinds=COMPOSED),
