@@ -26,6 +26,25 @@ V_co = TypeVar("V_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
+class Limit:
+    """What integers must be for results to be valid.
+
+    Parameters
+    ----------
+    value
+        The integers, an array of any shape.
+    least
+        The smallest that is valid.
+    end
+        The smallest above all valid ones.
+    """
+
+    value: jax.Array
+    least: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class Checked(Generic[V_co]):
     """What a lowering returns where values can be invalid: the results, and whether they are.
 
@@ -40,11 +59,15 @@ class Checked(Generic[V_co]):
         A boolean scalar array; None if values cannot be invalid.
     assumptions
         What the lowering took from `Assumed` inputs: pairs of the number it assumed and the number it is.
+    limits
+        Integers that make values invalid too where they are outside of limits. Of arguments of the program, the caller
+        looks at these before it calls compiled code; it then needs no flag, which it would wait for.
     """
 
     value: V_co
     failed: Flag
     assumptions: tuple[tuple[Array, Array], ...] = ()
+    limits: tuple[Limit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

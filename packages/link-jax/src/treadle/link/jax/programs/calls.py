@@ -25,8 +25,11 @@ if TYPE_CHECKING:
 
     # Puts the new values among a program's results into their cells; or those at some positions of the results.
     Write = Callable[..., None]
-    # Takes what computes results, or raises, or None; and what makes a NumPy array of a result.
-    Take = Callable[[Callable[..., Any] | None, Callable[[Array], np.ndarray]], None]
+    # Whether all integers among a form's arguments are within its bounds; None where it has none.
+    Admits = Callable[..., bool] | None
+    # Takes what computes results, or raises, or None; the look at its arguments; and what makes a NumPy array of a
+    # result.
+    Take = Callable[[Callable[..., Any] | None, Admits, Callable[[Array], np.ndarray]], None]
 
 # Puts a value for "64-bit dtypes are on" in place of the calling thread's own, and returns that: what the context
 # manager jax.enable_x64 does, in a tenth of its time.
@@ -101,10 +104,13 @@ def quick_caller(
         nonlocal misses
         result = fallback(*[x for x in (*args, *rest) if x is not ABSENT], **kw)
         form, misses = forms.latest if misses < MOST_MISSES else None, misses + 1
+        admits = None if form is None else _admits(form, names, kinds)
         if form is None or not form.donated:
-            scope["run"] = None if form is None else _checked(form, forms.count)
+            run = None if form is None else _checked(form, forms.count)
         else:
-            scope["run"] = None if write is None else _taking_over(forms, form, [*names, *constants], write, fallback)
+            run = None if write is None else _taking_over(forms, form, [*names, *constants], write, fallback)
+        # In one, since another thread may call in between: the bounds of one form are not those of another.
+        scope["now"] = run, admits
         if not all(native) or not native:
             results = [result] if single else result
             scope["own"] = np.array if all(x.nbytes < LEAST_TAKEN_OVER for x in results) else owned
@@ -113,13 +119,13 @@ def quick_caller(
             run = None if form is None else form.call
             if form is not None and form.checks:
                 run = _taking_over(forms, form, given, write, fallback, alone=True)
-            take(run, scope["own"])
+            take(run, admits, scope["own"])
         return result
 
     scope: dict[str, Any] = {
         "ABSENT": ABSENT, "classes": frozenset((np.ndarray, array_class())), "device": array_class(),
-        "home": HOME, "host": np.ndarray, "lost": lost, "other": other, "own": owned,
-        "run": None, "swap": swap_x64, "x64": x64_before, **constants,
+        "home": HOME, "host": np.ndarray, "lost": lost, "now": (None, None), "other": other, "own": owned,
+        "swap": swap_x64, "x64": x64_before, **constants,
     }  # fmt: skip
     packed = _packed(names)
     otherwise = f"return other({packed})" if plain else f"return other({packed}, rest, kw)"
@@ -135,18 +141,29 @@ def quick_caller(
     taken, waits = kept_arrays(names, "host", last) if all(native) and native else ([], [])
     result = _result_text(native, forms.count, single, plain)
     if plain:
-        head = [f"def call({', '.join(names)}):", f"  if run is None or home.is_forked: {otherwise}"]
+        head = [
+            f"def call({', '.join(names)}):",
+            "  run, admits = now",
+            f"  if run is None or home.is_forked: {otherwise}",
+        ]
     else:
         parameters = [*(f"{name}=ABSENT" for name in names), *(["/"] if names else []), "*rest", "**kw"]
-        head = [f"def call({', '.join(parameters)}):", f"  if rest or kw or run is None or home.is_forked: {otherwise}"]
+        head = [
+            f"def call({', '.join(parameters)}):",
+            "  run, admits = now",
+            f"  if rest or kw or run is None or home.is_forked: {otherwise}",
+        ]
+    refused = f"if admits is not None and not admits({', '.join(names)}): {otherwise}"
     lines = [
         *head,
         f"  if {' and '.join(f'{name}.__class__ is device' for name in names) or 'True'}:",
+        f"    {refused}",
         f"    try: {run[0]}",
         *[f"    {line}" for line in run[1:]],
         f"    if values is None: {otherwise}",
         f"    return {result}",
         f"  if not ({_fits_text(names)}): {otherwise}",
+        f"  {refused}",
         *[f"  {line}" for line in taken],
         # What is 64 bits wide already stays that.
         "  before = x64()",
@@ -212,6 +229,26 @@ def _result_text(native: Sequence[bool], count: int, single: bool, plain: bool) 
         return "values" if plain else "[*values]"
     # What becomes NumPy's array is waited for.
     return f"[{', '.join(f'values[{k}]' if is_native else f'own(values[{k}])' for k, is_native in enumerate(native))}]"
+
+
+def _admits(form: Form, names: Sequence[str], kinds: Sequence[Type]) -> Admits:
+    """Return a function of arrays that looks at the integers among them."""
+    if not form.bounds:
+        return None
+    tests = []
+    for at, least, end in form.bounds:
+        x = f"array({names[at]})"
+        if getattr(kinds[at], "ndim", 0):
+            tests.append(f"{least} <= min(integers := {x}.ravel().tolist()) and max(integers) < {end}")
+        else:
+            tests.append(f"{least} <= {x}.item() < {end}")
+    lines = [
+        f"def call({', '.join(names)}):",
+        f"  try: return {' and '.join(tests)}",
+        # An array that cannot be read, the fallback meets again.
+        "  except Exception: return False",
+    ]
+    return _written(lines, {"array": np.asarray})
 
 
 def _checked(form: Form, count: int) -> Callable[..., Any]:

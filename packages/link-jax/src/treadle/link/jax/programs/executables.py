@@ -20,12 +20,13 @@ from jax.experimental import serialize_executable
 from treadle.cache import LIBRARIES, Cache, default_cache, digest
 from treadle.config import dataclass, new_lock, span
 from treadle.graph import early_nodes, foreign_code
+from treadle.link.jax.errors import CheckFailedError
 from treadle.link.jax.options import JAX_LIBRARIES
 from treadle.link.jax.placement import default_device
 from treadle.link.jax.table import Array
 
 if TYPE_CHECKING:
-    from treadle.link.jax.programs.tracing import Outcome
+    from treadle.link.jax.programs.tracing import Notes, Outcome
 
 Shapes = tuple[tuple[int, ...], ...]
 # Positions of an input and of the output that takes its place after the call.
@@ -55,6 +56,12 @@ class Form:
     checks: bool = False
     # Whether it was never called.
     is_new: bool = True
+    # What callers check of integers before: the input's position, the smallest valid one, the smallest above these.
+    bounds: tuple[tuple[int, int, int], ...] = ()
+
+    def admits(self, args: Sequence[Array]) -> bool:
+        """Whether integers among arguments are within the bounds."""
+        return all(least <= x < end for at, least, end in self.bounds for x in np.asarray(args[at]).ravel().tolist())
 
 
 class ExecutableCache:
@@ -74,7 +81,7 @@ class ExecutableCache:
         settings = [f"{name} {getattr(jax.config, name, value)!r}" for name, value in sorted(jax.config.values.items())]
         flags = os.environ.get("XLA_FLAGS", "")
         place = (device.platform, device.device_kind)
-        return digest("flat jax executable, one output bare", self.token, *place, repr(about), flags, *settings)
+        return digest("flat jax executable, one output bare, bounds", self.token, *place, repr(about), flags, *settings)
 
     def find(self, about: Key, device: jax.Device) -> Form | None:
         """Return the form for values and shapes, compiled for a device of this kind, if it was kept.
@@ -85,14 +92,14 @@ class ExecutableCache:
         if payload is None:
             return None
         try:
-            libraries, data, donated = pickle.loads(payload)
+            libraries, data, donated, bounds = pickle.loads(payload)
             if libraries:
                 _initialise_lapack()
             serialised, inputs, outputs = data
             call = serialize_executable.deserialize_and_load(serialised, inputs, outputs, execution_devices=[device])
         except Exception:  # noqa: BLE001 - whatever JAX finds wrong with it, the form is compiled anew
             return None
-        return Form(call, donated)
+        return Form(call, donated, bounds=bounds)
 
     def put(
         self,
@@ -100,7 +107,7 @@ class ExecutableCache:
         device: jax.Device,
         lowered: stages.Lowered,
         compiled: stages.Compiled,
-        donated: tuple[int, ...] = (),
+        form: Form,
     ) -> None:
         """Keep a compiled form.
 
@@ -116,7 +123,7 @@ class ExecutableCache:
                 return
             data = serialize_executable.serialize(compiled)
             payload = io.BytesIO()
-            pickle.dump((bool(called), data, donated), payload)
+            pickle.dump((bool(called), data, form.donated, form.bounds), payload)
         except Exception:  # noqa: BLE001 - what cannot be written is compiled again in another process
             return
         self._cache.put(self._key(about, device), payload.getvalue(), {"backend": "jax", "shapes": repr(about[1])})
@@ -176,7 +183,7 @@ class Executables:
             "_cache",
             "_function",
             "_jitted",
-            "_kept",
+            "_notes",
             "_lock",
             "_traceable",
             "_values",
@@ -188,7 +195,7 @@ class Executables:
 
     def __init__(
         self,
-        traceable: Callable[[Sequence[Replaced], list[int]], Callable[..., Outcome]],
+        traceable: Callable[[Sequence[Replaced], Notes], Callable[..., Outcome]],
         arguments: Sequence[jax.Array],
         values: tuple[bytes, ...],
         cache: Callable[[], ExecutableCache | None],
@@ -196,7 +203,7 @@ class Executables:
         device: jax.Device | None = None,
     ) -> None:
         # Returns the function to compile, of what is replaced; it is called when something has to be compiled. Tracing
-        # fills the list with positions of results that are the old values where a check fails.
+        # makes the notes.
         self._traceable = traceable
         self.arguments = tuple(arguments)
         self.count = count
@@ -208,7 +215,7 @@ class Executables:
         self._by_shapes: dict[Shapes, Form] = {}
         self.replaced: tuple[Replaced, ...] = ()
         self.latest: Form | None = None
-        self._kept: list[int] = []
+        self._notes: Notes | None = None
         self._function: Callable[..., Flat] | None = None
         self._jitted: stages.Wrapped | None = None
         self._lock = new_lock()
@@ -219,6 +226,9 @@ class Executables:
         form = self._by_shapes.get(shapes)
         if form is None:
             form = self._make(shapes, args)
+        if form.bounds and not form.admits(args):
+            msg = "an argument is out of bounds"
+            raise CheckFailedError(msg)
         given = [copied(x) if i in form.donated else x for i, x in enumerate(args)] if form.donated else args
         try:
             results = form.call(*given, *self.arguments)
@@ -263,10 +273,11 @@ class Executables:
                 lowered = self._jit(donated).lower(*given) if donated else traced.lower()
             with span("compiler"):
                 compiled = lowered.compile()
+        form = Form(compiled, donated, bounds=self._noted().bounds)
         # What a user's op computed while the graph was traced is in the form, and may be another in another process.
         if cache is not None and foreign_code(early, (*LIBRARIES, *JAX_LIBRARIES)) is None:
-            cache.put(about, place, lowered, compiled, donated)
-        return Form(compiled, donated)
+            cache.put(about, place, lowered, compiled, form)
+        return form
 
     def _donated(self, args: Sequence[Array], results: Sequence[Any]) -> tuple[int, ...]:
         """Return which inputs' memory results take over: where nothing needs the old values any more.
@@ -274,12 +285,21 @@ class Executables:
         Where values may turn out to be invalid, the old ones are needed then, unless results are these.
         """
         checks = len(results) > self.count
-        pairs = [(i, args[i], results[o]) for i, o in self.replaced if not checks or o in self._kept]
+        kept = self._noted().kept
+        pairs = [(i, args[i], results[o]) for i, o in self.replaced if not checks or o in kept]
         return tuple(i for i, x, y in pairs if (x.shape, x.dtype) == (y.shape, y.dtype))
+
+    def _noted(self) -> Notes:
+        if self._notes is None:
+            # What tracing needs, a program does without that finds its forms in the cache.
+            from treadle.link.jax.programs.tracing import Notes
+
+            self._notes = Notes()
+        return self._notes
 
     def _jit(self, donated: tuple[int, ...] = ()) -> stages.Wrapped:
         if self._function is None:
-            self._function = _flat(self._traceable(self.replaced, self._kept))
+            self._function = _flat(self._traceable(self.replaced, self._noted()))
         if donated:
             return jax.jit(self._function, donate_argnums=donated, compiler_options=_COMPILER_OPTIONS)
         if self._jitted is None:

@@ -32,7 +32,7 @@ from treadle.tensor import TensorType
 if TYPE_CHECKING:
     from jax.extend.core import ClosedJaxpr
 
-    from treadle.link.jax.programs.tracing import Assumptions, Outcome, StagedGraph
+    from treadle.link.jax.programs.tracing import Assumptions, Notes, Outcome, StagedGraph
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class JaxProgram(Program):
         about = tuple(x.tobytes() for x in values)
         assumptions: Assumptions = []
         form = Executables(
-            lambda replaced, kept: self._traceable(values, assumptions, replaced, kept),
+            lambda replaced, notes: self._traceable(values, assumptions, replaced, notes),
             self._arguments,
             about,
             lambda: self.spec.cache,
@@ -130,11 +130,13 @@ class JaxProgram(Program):
         values: Sequence[np.ndarray],
         assumptions: Assumptions,
         replaced: Sequence[Replaced] = (),
-        kept: list[int] | None = None,
+        notes: Notes | None = None,
     ) -> Callable[..., Outcome]:
         staged = self.staged
         inputs = [staged.inputs[i] for i in self.spec.by_value]
-        return staged.traceable(dict(zip(inputs, values, strict=True)), assumptions, replaced, kept)
+        # A form that assumes another shape than a call has knows of no bounds there: it is called all the same.
+        noted = None if self.spec.by_value else notes
+        return staged.traceable(dict(zip(inputs, values, strict=True)), assumptions, replaced, noted)
 
     def _deciding(self, values: Sequence[Array]) -> list[np.ndarray]:
         """Return those of the inputs whose values decide shapes, as NumPy arrays."""

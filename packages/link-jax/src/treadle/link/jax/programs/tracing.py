@@ -17,7 +17,7 @@ from treadle.link.jax.errors import BranchShapeError
 from treadle.link.jax.mapped_axes import is_mapped, varying, varying_axes
 from treadle.link.jax.open_lengths import as_traced, computed, is_open
 from treadle.link.jax.programs.keeping import Writes, writes_of
-from treadle.link.jax.table import Array, Assumed, Checked, Flag, Function
+from treadle.link.jax.table import Array, Assumed, Checked, Flag, Function, Limit
 from treadle.tensor import tensors
 
 # The nodes whose shapes compiled code takes for granted, the inputs that decide them, and how many numbers of each.
@@ -30,6 +30,8 @@ BranchFunction = Callable[[], tuple[jax.Array, ...]]
 
 
 V = TypeVar("V", np.ndarray, "jax.Array")
+# So many integers Python looks at in less time than a flag of compiled code takes.
+_MOST_LOOKED_AT = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +93,14 @@ class StagedGraph:
         values: Mapping[Variable, np.ndarray],
         assumptions: Assumptions,
         replaced: Sequence[tuple[int, int]] = (),
-        kept: list[int] | None = None,
+        notes: Notes | None = None,
     ) -> Callable[..., Outcome]:
         """Return the function to compile, of all inputs and the `arguments`.
 
         The code is compiled for `values`, those of the inputs taken by value. `assumptions` is filled with the
         nodes whose shapes they decide, as the code assumes, and how many numbers of each. Where outputs will be put in
-        the place of inputs, `replaced` has the positions of both; `kept` is filled with those of the outputs that are
-        what the inputs were where a check fails.
+        the place of inputs, `replaced` has the positions of both. `notes` are made of what callers of the code must
+        know; without them it checks everything itself.
         """
         writes = writes_of(self.inputs, self.outputs, self.steps, replaced) if replaced else None
         fixed: dict[Variable, Array] = {c: c.data for c in self.constants if c in self.known}
@@ -113,18 +115,36 @@ class StagedGraph:
             trace.actual.update(
                 (v, x) for v, x in zip(free, args, strict=True) if v in values and not is_open(values[v])
             )
+            if notes is not None:
+                # Nobody may hold what is replaced, as who has read it does.
+                gone = {at for at, _ in replaced}
+                trace.places.update((id(x), at) for at, x in enumerate(args[: len(self.inputs)]) if at not in gone)
             with span("code generation"):
                 if writes is None:
                     trace.run(self.steps)
                 else:
                     all_kept = trace.run_keeping(writes)
-                    if kept is not None:
-                        kept[:] = writes.outputs if all_kept else ()
+                    if notes is not None:
+                        notes.kept = writes.outputs if all_kept else ()
+            if notes is not None:
+                notes.bounds = tuple(dict.fromkeys(trace.bounds))
             assumptions[:] = [(a.node, a.deciding, a.assumed.size) for a in trace.assumptions]
             outputs = tuple(_own(trace.present(v), args) for v in self.outputs)
             return outputs, trace.failed(), trace.in_rows()
 
         return run
+
+
+@dataclass(slots=True)
+class Notes:
+    """What tracing finds out for those who call the compiled code.
+
+    `kept` are the positions of replaced outputs that are what the inputs were where a check fails. `bounds` are checks
+    that are left to the caller: the position of an input, the smallest valid integer, and the smallest above these.
+    """
+
+    kept: tuple[int, ...] = ()
+    bounds: tuple[tuple[int, int, int], ...] = ()
 
 
 def _is_number(constant: Constant) -> bool:
@@ -168,6 +188,9 @@ class Trace:
         self.failures: list[jax.Array] = []
         # What is taken for granted about the numbers in `actual`.
         self.assumptions: list[Assumption] = []
+        # Arguments that the caller can look at, by identity, and what it has to look for.
+        self.places: dict[int, int] = {}
+        self.bounds: list[tuple[int, int, int]] = []
 
     def present(self, var: Variable) -> Array:
         """Return a variable's value in the call at hand."""
@@ -244,10 +267,22 @@ class Trace:
         if isinstance(result, Checked):
             if result.failed is not None:
                 self.failures.append(result.failed)
+            for limit in result.limits:
+                self._limit(limit)
             deciding = [v for at, v in enumerate(step.node.inputs) if at in step.static]
             self.assumptions += (Assumption(step.node, deciding, np.asarray(a), b) for a, b in result.assumptions)
             result = result.value
         return result if isinstance(result, tuple) else (result,)
+
+    def _limit(self, limit: Limit) -> None:
+        """Leave a check of integers to the caller where they are few, and an argument; else make it here."""
+        at = self.places.get(id(limit.value))
+        if at is not None and limit.value.size <= _MOST_LOOKED_AT:
+            self.bounds.append((at, limit.least, limit.end))
+            return
+        least = 0 if limit.value.dtype.kind == "u" else limit.least
+        integers = lax.convert_element_type(limit.value, "int64")
+        self.failures.append(jnp.any((integers < least) | (integers >= limit.end)))
 
     def _argument(self, step: Step, at: int, var: Variable) -> Array | Assumed:
         if at not in step.static:

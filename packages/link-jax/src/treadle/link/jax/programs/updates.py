@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from jax import Array
 
     from treadle.graph import Type
-    from treadle.link.jax.programs.calls import Take
+    from treadle.link.jax.programs.calls import Admits, Take
     from treadle.link.vm import UpdatingText
 
 
@@ -37,8 +37,8 @@ def write_calls(
     given = [i for i in range(len(values)) if i not in text.cells]
     scope |= {
         "jax_array": array_class(), "jax_count": getrefcount, "jax_home": HOME, "jax_host": np.ndarray,
-        "jax_before": x64_before, "jax_lost": lost, "jax_most": OwnReferences(0)(), "jax_own": owned, "jax_run": None,
-        "jax_swap": swap_x64,
+        "jax_before": x64_before, "jax_lost": lost, "jax_most": OwnReferences(0)(), "jax_now": (None, None),
+        "jax_own": owned, "jax_swap": swap_x64,
         **{f"jax_k{k}": value for k, value in enumerate(constants)},
         **{f"jax_dtype{i}": getattr(kinds[i], "numpy_dtype", None) for i in given},
     }  # fmt: skip
@@ -48,6 +48,7 @@ def write_calls(
         *(f"({values[i]}.__class__ is jax_array or {_is_on_host(values[i], i)})" for i in given),
         *(f"{values[i]}.__class__ is jax_array" for i in text.cells),
         *(f"jax_count({text.cells[i]}) <= jax_most" for i in replaced),
+        f"(jax_admits is None or jax_admits({', '.join(values)}))",
     ]
     packed = [*values, *(f"jax_k{k}" for k in range(len(constants)))]
     outputs = ["out"] if count == 1 else [f"out[{k}]" for k in range(count)]
@@ -59,6 +60,7 @@ def write_calls(
     taken, waits = kept_arrays([values[i] for i in given], "jax_host", outputs[-1]) if is_kept else ([], [])
     on_host = " or ".join(f"{values[i]}.__class__ is jax_host" for i in given)
     lines = [
+        "jax_run, jax_admits = jax_now",
         f"if {' and '.join(tests)}:",
         "  out = None",
         *([f"  on_host = {on_host}", "  if on_host:"] if given else []),
@@ -76,8 +78,8 @@ def write_calls(
     ]
     text.lines.extend(lines)
 
-    def take(run: Callable[..., Any] | None, own: Callable[[Array], np.ndarray]) -> None:
-        scope["jax_run"], scope["jax_own"] = run, own
+    def take(run: Callable[..., Any] | None, admits: Admits, own: Callable[[Array], np.ndarray]) -> None:
+        scope["jax_now"], scope["jax_own"] = (run, admits), own
 
     return take
 

@@ -17,7 +17,7 @@ from treadle.config import dataclass
 from treadle.graph import Constant, Variable
 from treadle.link.jax.lower.elementwise.scalar.elementary import add
 from treadle.link.jax.open_lengths import as_length, as_traced, has_open, is_open
-from treadle.link.jax.table import JAX, Array, Assumed, Checked, TakesAssumed
+from treadle.link.jax.table import JAX, Array, Assumed, Checked, Limit, TakesAssumed
 from treadle.tensor import (
     AdvancedIncSubtensor,
     AdvancedSubtensor,
@@ -51,8 +51,8 @@ class Window:
     # Dimensions taken backwards, and those that the part does not have.
     reversed: list[int] = field(default_factory=list)
     dropped: list[int] = field(default_factory=list)
-    # Flags of positions out of bounds, and what is assumed about slices: pairs of a number and what it is.
-    failures: list[jax.Array] = field(default_factory=list)
+    # The bounds of positions, and what is assumed about slices: pairs of a number and what it is.
+    limits: list[Limit] = field(default_factory=list)
     assumptions: list[tuple[Array, Array]] = field(default_factory=list)
 
     @property
@@ -113,10 +113,10 @@ class Window:
         return lax.dynamic_update_slice(x, y, self._origin())
 
     def checked(self, value: jax.Array) -> jax.Array | Checked[jax.Array]:
-        """Return a value with the flag of the positions, and what is assumed about the slices."""
-        if not self.failures and not self.assumptions:
+        """Return a value with the bounds of the positions, and what is assumed about the slices."""
+        if not self.limits and not self.assumptions:
             return value
-        return Checked(value, jnp.stack(self.failures).any() if self.failures else None, tuple(self.assumptions))
+        return Checked(value, None, tuple(self.assumptions), tuple(self.limits))
 
     def take_slice(self, entry: Span, n: int, parts: Iterator[Given]) -> None:
         """Take a slice of the next dimension, n long; one whose bounds may change in length and step only."""
@@ -184,23 +184,22 @@ def _window(entries: Sequence[At | Span | Positions], shape: tuple[int, ...], pa
             window.take_slice(Span(), n, remaining)
         else:
             value = next(remaining) if isinstance(entry.value, Symbolic) else entry.value
-            window.starts.append(_position(value, n, window.failures))
+            window.starts.append(_position(value, n, window.limits))
             window.counts.append(1)
             window.steps.append(1)
             window.dropped.append(d)
     return window
 
 
-def _position(value: int | Given, n: int, failures: list[jax.Array]) -> int | jax.Array:
-    """Return a position counted from the start; one known to be out of bounds is an error, others are flagged."""
+def _position(value: int | Given, n: int, limits: list[Limit]) -> int | jax.Array:
+    """Return a position counted from the start; one known to be out of bounds is an error, others get limits."""
     if n == 0 or (isinstance(value, int) and not -n <= value < n):
         raise _out_of_bounds(n)
     if isinstance(value, int):
         return value % n
     array = jnp.asarray(value)
+    limits.append(Limit(array, -n, n))
     position = lax.convert_element_type(array, "int64")
-    least = 0 if array.dtype.kind == "u" else -n
-    failures.append((position < least) | (position >= n))
     return jnp.where(position < 0, position + n, position)
 
 
@@ -219,9 +218,9 @@ def _gather(
     parts: Sequence[Given],
     constants: Sequence[np.ndarray | None],
 ) -> Index | None:
-    """Return the index of arrays of positions into what the slices pick, None without such; note what can fail.
+    """Return the index of arrays of positions into what the slices pick, None without such; note their limits.
 
-    Those among `constants` are looked at here, and by compiled code only where they are out of bounds.
+    Those among `constants` are looked at here, and later only where they are out of bounds.
     """
     if not any(isinstance(entry, Positions) for entry in entries):
         return None
@@ -241,14 +240,13 @@ def _gather(
         positions = jnp.asarray(part, "int64")
         index.append(positions)
         if not _in_bounds(constant, n):
-            arrays.append((positions, n))
+            arrays.append((jnp.asarray(part), n))
     if not math.prod(np.broadcast_shapes(*(a.shape for a in index if not isinstance(a, slice)))):
         # Nothing is taken; NumPy checks single positions all the same.
         arrays = [(a, n) for a, n in arrays if a.ndim == 0]
     if any(n == 0 for _, n in arrays):
         raise _out_of_bounds(0)
-    if arrays:
-        window.failures.append(jnp.stack([jnp.any((a < -n) | (a >= n)) for a, n in arrays]).any())
+    window.limits.extend(Limit(a, -n, n) for a, n in arrays)
     return tuple(index)
 
 
