@@ -14,8 +14,8 @@ import jax
 import numpy as np
 from jax import Array
 
-from treadle.config import new_lock
 from treadle.link.jax.processes import HOME
+from treadle.link.jax.programs.array_class import array_class
 from treadle.link.jax.programs.executables import Executables, Form, copied
 from treadle.link.jax.programs.ownership import LEAST_TAKEN_OVER, owned
 from treadle.link.vm import OwnReferences
@@ -46,26 +46,6 @@ MOST_MISSES = 16
 # More arrays than these take longer to copy than to wait for results, and so do arrays of more bytes.
 _MOST_COPIED = 3
 _LARGEST_COPIED = 1 << 12
-
-
-class ArrayClass:
-    """The class that JAX's arrays have, which JAX does not name: `jax.Array` is an abstract one, and slow to ask."""
-
-    __slots__ = ("_found", "_lock")
-
-    def __init__(self) -> None:
-        self._found: type[Array] | None = None
-        self._lock = new_lock()
-
-    def __call__(self) -> type[Array]:
-        """Return the class."""
-        if self._found is None:
-            with self._lock:
-                self._found = type(jax.device_put(np.zeros((), "bool")))
-        return self._found
-
-
-array_class = ArrayClass()
 
 
 # Where `_taking_over` counts them: two calls below the caller.
@@ -104,7 +84,7 @@ def quick_caller(
         nonlocal misses
         result = fallback(*[x for x in (*args, *rest) if x is not ABSENT], **kw)
         form, misses = forms.latest if misses < MOST_MISSES else None, misses + 1
-        admits = None if form is None else _admits(form, names, kinds)
+        admits = None if form is None else _admits(form, names)
         if form is None or not form.donated:
             run = None if form is None else _checked(form, forms.count)
         else:
@@ -231,24 +211,18 @@ def _result_text(native: Sequence[bool], count: int, single: bool, plain: bool) 
     return f"[{', '.join(f'values[{k}]' if is_native else f'own(values[{k}])' for k, is_native in enumerate(native))}]"
 
 
-def _admits(form: Form, names: Sequence[str], kinds: Sequence[Type]) -> Admits:
+def _admits(form: Form, names: Sequence[str]) -> Admits:
     """Return a function of arrays that looks at the integers among them."""
     if not form.bounds:
         return None
-    tests = []
-    for at, least, end in form.bounds:
-        x = f"array({names[at]})"
-        if getattr(kinds[at], "ndim", 0):
-            tests.append(f"{least} <= min(integers := {x}.ravel().tolist()) and max(integers) < {end}")
-        else:
-            tests.append(f"{least} <= {x}.item() < {end}")
+    tests = [f"({names[b.at]} is bounds{k}.latest() or bounds{k}({names[b.at]}))" for k, b in enumerate(form.bounds)]
     lines = [
         f"def call({', '.join(names)}):",
         f"  try: return {' and '.join(tests)}",
         # An array that cannot be read, the fallback meets again.
         "  except Exception: return False",
     ]
-    return _written(lines, {"array": np.asarray})
+    return _written(lines, {f"bounds{k}": b for k, b in enumerate(form.bounds)})
 
 
 def _checked(form: Form, count: int) -> Callable[..., Any]:

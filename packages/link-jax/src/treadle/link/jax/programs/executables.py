@@ -23,6 +23,7 @@ from treadle.graph import early_nodes, foreign_code
 from treadle.link.jax.errors import CheckFailedError
 from treadle.link.jax.options import JAX_LIBRARIES
 from treadle.link.jax.placement import default_device
+from treadle.link.jax.programs.bounds import Bounds
 from treadle.link.jax.table import Array
 
 if TYPE_CHECKING:
@@ -56,12 +57,8 @@ class Form:
     checks: bool = False
     # Whether it was never called.
     is_new: bool = True
-    # What callers check of integers before: the input's position, the smallest valid one, the smallest above these.
-    bounds: tuple[tuple[int, int, int], ...] = ()
-
-    def admits(self, args: Sequence[Array]) -> bool:
-        """Whether integers among arguments are within the bounds."""
-        return all(least <= x < end for at, least, end in self.bounds for x in np.asarray(args[at]).ravel().tolist())
+    # What integers among arguments must be: callers look before they call.
+    bounds: tuple[Bounds, ...] = ()
 
 
 class ExecutableCache:
@@ -81,7 +78,9 @@ class ExecutableCache:
         settings = [f"{name} {getattr(jax.config, name, value)!r}" for name, value in sorted(jax.config.values.items())]
         flags = os.environ.get("XLA_FLAGS", "")
         place = (device.platform, device.device_kind)
-        return digest("flat jax executable, one output bare, bounds", self.token, *place, repr(about), flags, *settings)
+        return digest(
+            "flat jax executable, one output bare, with bounds", self.token, *place, repr(about), flags, *settings
+        )
 
     def find(self, about: Key, device: jax.Device) -> Form | None:
         """Return the form for values and shapes, compiled for a device of this kind, if it was kept.
@@ -226,7 +225,7 @@ class Executables:
         form = self._by_shapes.get(shapes)
         if form is None:
             form = self._make(shapes, args)
-        if form.bounds and not form.admits(args):
+        if not all(args[b.at] is b.latest() or b(args[b.at]) for b in form.bounds):
             msg = "an argument is out of bounds"
             raise CheckFailedError(msg)
         given = [copied(x) if i in form.donated else x for i, x in enumerate(args)] if form.donated else args
@@ -263,6 +262,7 @@ class Executables:
             return stored
         given = [*args, *self.arguments] if self.device is None else self._here(args)
         with jax.default_device(place):
+            self._noted().reads_all = place.platform == "cpu"
             with early_nodes() as early:
                 traced = self._jit().trace(*given)
                 made = traced.out_info
@@ -273,7 +273,7 @@ class Executables:
                 lowered = self._jit(donated).lower(*given) if donated else traced.lower()
             with span("compiler"):
                 compiled = lowered.compile()
-        form = Form(compiled, donated, bounds=self._noted().bounds)
+        form = Form(compiled, donated, bounds=tuple(Bounds(*numbers) for numbers in self._noted().bounds))
         # What a user's op computed while the graph was traced is in the form, and may be another in another process.
         if cache is not None and foreign_code(early, (*LIBRARIES, *JAX_LIBRARIES)) is None:
             cache.put(about, place, lowered, compiled, form)

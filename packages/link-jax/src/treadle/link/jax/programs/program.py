@@ -20,7 +20,8 @@ from treadle.link.jax.errors import (
 )
 from treadle.link.jax.placement import DEVICES, on_device
 from treadle.link.jax.processes import HOME
-from treadle.link.jax.programs.calls import array_class, quick_caller, swap_x64, x64_before
+from treadle.link.jax.programs.array_class import array_class
+from treadle.link.jax.programs.calls import quick_caller, swap_x64, x64_before
 from treadle.link.jax.programs.executables import ExecutableCache, Executables, Replaced
 from treadle.link.jax.programs.ownership import owned, settled
 from treadle.link.jax.programs.updates import write_calls

@@ -30,8 +30,8 @@ BranchFunction = Callable[[], tuple[jax.Array, ...]]
 
 
 V = TypeVar("V", np.ndarray, "jax.Array")
-# So many integers Python looks at in less time than a flag of compiled code takes.
-_MOST_LOOKED_AT = 32
+# So many numbers are fetched from a device in no more time than a flag.
+_MOST_FETCHED = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,11 @@ class StagedGraph:
             if notes is not None:
                 # Nobody may hold what is replaced, as who has read it does.
                 gone = {at for at, _ in replaced}
-                trace.places.update((id(x), at) for at, x in enumerate(args[: len(self.inputs)]) if at not in gone)
+                trace.places.update(
+                    (id(x), at)
+                    for at, x in enumerate(args[: len(self.inputs)])
+                    if at not in gone and (notes.reads_all or x.size <= _MOST_FETCHED)
+                )
             with span("code generation"):
                 if writes is None:
                     trace.run(self.steps)
@@ -141,10 +145,13 @@ class Notes:
 
     `kept` are the positions of replaced outputs that are what the inputs were where a check fails. `bounds` are checks
     that are left to the caller: the position of an input, the smallest valid integer, and the smallest above these.
+
+    `reads_all` is whether the caller can read large arrays where they are.
     """
 
     kept: tuple[int, ...] = ()
     bounds: tuple[tuple[int, int, int], ...] = ()
+    reads_all: bool = False
 
 
 def _is_number(constant: Constant) -> bool:
@@ -275,9 +282,9 @@ class Trace:
         return result if isinstance(result, tuple) else (result,)
 
     def _limit(self, limit: Limit) -> None:
-        """Leave a check of integers to the caller where they are few, and an argument; else make it here."""
+        """Leave a check of integers to the caller where they are an argument that it can look at; else make it here."""
         at = self.places.get(id(limit.value))
-        if at is not None and limit.value.size <= _MOST_LOOKED_AT:
+        if at is not None:
             self.bounds.append((at, limit.least, limit.end))
             return
         least = 0 if limit.value.dtype.kind == "u" else limit.least

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.link.jax.processes import HOME
-from treadle.link.jax.programs.calls import array_class, kept_arrays, lost, swap_x64, x64_before
+from treadle.link.jax.programs.array_class import array_class
+from treadle.link.jax.programs.calls import kept_arrays, lost, swap_x64, x64_before
 from treadle.link.jax.programs.ownership import owned
 from treadle.link.vm import OwnReferences
 

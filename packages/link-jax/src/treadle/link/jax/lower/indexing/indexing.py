@@ -21,7 +21,9 @@ from treadle.link.jax.table import JAX, Array, Assumed, Checked, Limit, TakesAss
 from treadle.tensor import (
     AdvancedIncSubtensor,
     AdvancedSubtensor,
+    ARange,
     At,
+    DimShuffle,
     IncSubtensor,
     IndexingError,
     Positions,
@@ -30,6 +32,7 @@ from treadle.tensor import (
     Symbolic,
     TensorNode,
     symbolic_count,
+    tensors,
 )
 
 # An input of an index: positions are JAX arrays, bounds are known.
@@ -193,6 +196,7 @@ def _window(entries: Sequence[At | Span | Positions], shape: tuple[int, ...], pa
 
 def _position(value: int | Given, n: int, limits: list[Limit]) -> int | jax.Array:
     """Return a position counted from the start; one known to be out of bounds is an error, others get limits."""
+    value = int(value) if isinstance(value, np.ndarray) else value.actual if isinstance(value, Assumed) else value
     if n == 0 or (isinstance(value, int) and not -n <= value < n):
         raise _out_of_bounds(n)
     if isinstance(value, int):
@@ -207,24 +211,33 @@ def _out_of_bounds(n: int) -> IndexingError:
     return IndexingError(f"a position is out of bounds for a dimension of length {n}")
 
 
-def _constants(inputs: Sequence[Variable]) -> list[np.ndarray | None]:
-    """Return the values of inputs that are constants, None for others."""
-    return [v.data if isinstance(v, Constant) else None for v in inputs]
+# So many numbers that follow from shapes become part of the code.
+_MOST_KNOWN = 32
+
+
+def _small(inputs: Sequence[Variable], first: int) -> tuple[int, ...]:
+    """Return the places of positions that are few, from a place on; those that follow from shapes need no look then."""
+    shapes: list[tuple[int | None, ...]] = [v.type.shape for v in tensors(inputs)]
+    return tuple(
+        at
+        for at, shape in enumerate(shapes)
+        if at >= first and math.prod(_MOST_KNOWN + 1 if n is None else n for n in shape) <= _MOST_KNOWN
+    )
 
 
 def _gather(
     window: Window,
     entries: Sequence[At | Span | Positions],
     parts: Sequence[Given],
-    constants: Sequence[np.ndarray | None],
+    inputs: Sequence[Variable],
 ) -> Index | None:
     """Return the index of arrays of positions into what the slices pick, None without such; note their limits.
 
-    Those among `constants` are looked at here, and later only where they are out of bounds.
+    Those that are known are looked at here, and later only where they are out of bounds. `inputs` are the node's.
     """
     if not any(isinstance(entry, Positions) for entry in entries):
         return None
-    remaining = iter(zip(parts, constants, strict=True))
+    remaining = iter(zip(inputs, parts, strict=True))
     index: list[slice | jax.Array] = []
     arrays: list[tuple[jax.Array, int]] = []
     for entry, n in zip(entries, window.of, strict=True):
@@ -236,11 +249,13 @@ def _gather(
         if entry.length not in {None, n}:
             msg = f"a mask of length {entry.length} is given for a dimension of length {n}"
             raise IndexingError(msg)
-        part, constant = next(remaining)
+        var, part = next(remaining)
+        part = part.actual if isinstance(part, Assumed) else part
         positions = jnp.asarray(part, "int64")
         index.append(positions)
-        if not _in_bounds(constant, n):
-            arrays.append((jnp.asarray(part), n))
+        if not _in_bounds(var, part, n):
+            # Those of 64 bits wrap around, as on the VM.
+            arrays.append((positions if part.dtype == "uint64" else jnp.asarray(part), n))
     if not math.prod(np.broadcast_shapes(*(a.shape for a in index if not isinstance(a, slice)))):
         # Nothing is taken; NumPy checks single positions all the same.
         arrays = [(a, n) for a, n in arrays if a.ndim == 0]
@@ -250,9 +265,23 @@ def _gather(
     return tuple(index)
 
 
-def _in_bounds(constant: np.ndarray | None, n: int) -> bool:
+def _in_bounds(var: Variable, part: Array, n: int) -> bool:
     """Whether positions are known, and those of a dimension of length n."""
-    return constant is not None and constant.size > 0 and bool(constant.min() >= -n and constant.max() < n)
+    if _counts(var):
+        return part.size <= n
+    known = part if isinstance(part, np.ndarray) else var.data if isinstance(var, Constant) else None
+    return known is not None and known.size > 0 and bool(known.min() >= -n and known.max() < n)
+
+
+def _counts(var: Variable) -> bool:
+    """Whether an array holds 0, 1, 2 … up to its length, along one dimension."""
+    node = var.owner
+    while node is not None and isinstance(node.op, DimShuffle):
+        node = node.inputs[0].owner
+    if node is None or not isinstance(node.op, ARange):
+        return False
+    start, _, step = (v.data if isinstance(v, Constant) else None for v in node.inputs)
+    return start == 0 and step == 1
 
 
 def _plain_index(entries: Sequence[At | Span | Positions], parts: Sequence[Given]) -> Index:
@@ -284,29 +313,27 @@ def _written(x: jax.Array, index: Index, y: jax.Array, replace: bool) -> jax.Arr
 @JAX.register(Subtensor, AdvancedSubtensor)
 def subtensor(op: Subtensor | AdvancedSubtensor, node: TensorNode) -> TakesAssumed:
     """Lower to a slice, dynamic where positions or bounds are symbolic, and a gather for arrays of positions."""
-    constants = _constants(node.inputs[1:])
 
     def run(x: jax.Array, *parts: Given) -> jax.Array | Checked[jax.Array]:
         if has_open(x.shape) or any(map(is_open, parts)):
             return x[_plain_index(op.entries, parts)]
         window = _window(op.entries, x.shape, parts)
-        index = _gather(window, op.entries, parts, constants)
+        index = _gather(window, op.entries, parts, node.inputs[1:])
         part = window.read(x)
         return window.checked(part if index is None else part.at[index].get(mode="clip"))
 
-    return TakesAssumed(run)
+    return TakesAssumed(run, where_known=_small(node.inputs, 1))
 
 
 @JAX.register(IncSubtensor, AdvancedIncSubtensor)
 def inc_subtensor(op: IncSubtensor | AdvancedIncSubtensor, node: TensorNode) -> TakesAssumed:
     """Lower to a slice updated in a new array, or a scatter into it; to bool is added by "or"."""
-    constants = _constants(node.inputs[2:])
 
     def write(unless: jax.Array | None, x: jax.Array, y: jax.Array, *parts: Given) -> jax.Array | Checked[jax.Array]:
         if has_open(x.shape) or any(map(is_open, parts)):
             return _written(x, _plain_index(op.entries, parts), y, op.set)
         window = _window(op.entries, x.shape, parts)
-        index = _gather(window, op.entries, parts, constants)
+        index = _gather(window, op.entries, parts, node.inputs[2:])
         if index is None:
             return window.checked(window.write(x, y, op.set, unless))
         if unless is not None:
@@ -317,4 +344,4 @@ def inc_subtensor(op: IncSubtensor | AdvancedIncSubtensor, node: TensorNode) -> 
         part = _written(window.read(x), index, y, op.set)
         return window.checked(part if window.is_whole else window.write(x, part, replace=True))
 
-    return TakesAssumed(partial(write, None), keeping=write)
+    return TakesAssumed(partial(write, None), where_known=_small(node.inputs, 2), keeping=write)
