@@ -40,6 +40,9 @@ def calls(inputs: list[Any], output: Any) -> int:
         ([A], tt.norm(A), 1),
         ([A], tt.norm(A, axis=1), 1),
         ([v], tt.norm(v) * 2, 2),
+        ([A], A.std(), 1),
+        ([A], A.var(1, keepdims=True), 1),
+        ([A], A.std(0, ddof=1), 1),
         ([v], v[::-1], 1),
         ([A], A[1::-1, ::2], 1),
         ([A], tt.tril(A), 1),
@@ -105,6 +108,40 @@ def test_a_norm_whose_square_is_used_too_is_one_of_the_same_square() -> None:
     size = tt.norm(v)
     check([v], [size, (v**2).sum(), tt.grad(size, v)], [VECTOR])
     check([v], [size, tt.grad(size, v)], [np.zeros(4)])
+
+
+@pytest.mark.filterwarnings("ignore:Degrees of freedom:RuntimeWarning", "ignore:invalid value:RuntimeWarning")
+@pytest.mark.parametrize("shape", [(3, 4), (1, 1), (0, 3), (3, 0), (70, 80)])
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_spreads_are_those_of_numpy_for_all_lengths_and_degrees_of_freedom(
+    shape: tuple[int, int], axis: int | None
+) -> None:
+    values = sample("float64", shape)
+    known = tt.tensor("known", dtype="float64", shape=shape)
+    for x in (A, known):
+        for ddof, keeps in ((0, False), (1, True), (2, False)):
+            kinds: list[Any] = [x.std(axis, ddof=ddof, keepdims=keeps), x.var(axis, ddof=ddof, keepdims=keeps)]
+            results = link([x], kinds)(values)
+            for name, got in zip(("std", "var"), results, strict=True):
+                want = getattr(values, name)(axis=axis, ddof=ddof, keepdims=keeps)
+                np.testing.assert_allclose(got, want, rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "int64"])
+def test_spreads_of_every_dtype_and_of_what_is_not_a_number(dtype: str) -> None:
+    x = tensor(dtype, 2, "x")
+    outputs = [x.std(), x.var(0), x.var(1, ddof=1)]
+    check([x], outputs, [sample(dtype, (3, 4))])
+    if dtype == "float32":
+        check([x], outputs, [np.array([[np.nan, 1, 2], [np.inf, 1, 2]], dtype)])
+        check([x], outputs, [sample(dtype, (3, 4))], compiled=True)
+
+
+def test_what_only_looks_like_a_variance_is_none() -> None:
+    spread = A.std()
+    check([A], [spread, tt.grad(spread, A), A - A.mean(), (A - A.mean()) ** 2, A.var()], [MATRIX])
+    check([A], [((A - A.sum() / 5) ** 2).sum() / 12.0, ((A - A.sum(0) / 3.0) ** 2).sum(1) / 4.0], [MATRIX])
+    check([A], [((A - A.sum(0) / A.shape[1]) ** 2).sum(0) / A.shape[0]], [MATRIX])
 
 
 def numbers(shape: tuple[int, ...]) -> np.ndarray:

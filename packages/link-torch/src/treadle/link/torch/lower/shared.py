@@ -55,8 +55,18 @@ class _Rules(ArrayRules):
         return converter(source, target)
 
     def dimshuffle(self, op: DimShuffle, node: TensorNode) -> Lowered:
-        """Lower to one call where only a dimension is new, or only their order."""
+        """Lower to one call where only a dimension is new or dropped, or only their order."""
         kept = [d for d in op.order if isinstance(d, int)]
+        if len(op.dropped) == 1 and kept == sorted(kept) and len(kept) == len(op.order):
+            (axis,) = op.dropped
+
+            def without(x: torch.Tensor) -> torch.Tensor:
+                if x.shape[axis] != 1:
+                    msg = "a dropped dimension must have length 1"
+                    raise ValueError(msg)
+                return x.select(axis, 0)
+
+            return without
         if op.dropped or len(op.order) - len(kept) > (kept == sorted(kept)):
             lowered: Lowered = super().dimshuffle(op, node)
             return lowered

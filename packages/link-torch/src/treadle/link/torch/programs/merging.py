@@ -13,12 +13,13 @@ from functools import partial
 import torch
 
 from treadle.config import dataclass
-from treadle.graph import Apply, Constant, DeepCopyOp, FunctionGraph, Variable
-from treadle.link.torch.numbers import length_of, on_numbers
+from treadle.graph import Apply, DeepCopyOp, FunctionGraph, Variable
 from treadle.link.torch.programs.arranging import Arranged, nested_join, reversed_copy, rotation, triangle
+from treadle.link.torch.programs.patterns import both_orders, length_behind, made_by, number
 from treadle.link.torch.programs.storage import kind, working
+from treadle.link.torch.programs.variances import deviation, squared_behind_root, variance
 from treadle.link.torch.table import Results
-from treadle.tensor import CASTS, ArgReduction, DimShuffle, Elemwise, Join, MatMul, Reduction, TensorVariable, tensors
+from treadle.tensor import ArgReduction, DimShuffle, Elemwise, Join, MatMul, Reduction, TensorVariable, tensors
 
 _NEW_FIRST, _NEW_LAST = ("x", 0), (0, "x")
 # What of a product of matrices is left, by whether the first and the second factor is a vector made a matrix.
@@ -71,6 +72,9 @@ def merged(fgraph: FunctionGraph, node: Apply) -> Merged | None:
         return None
     if working(out.type.dtype) != out.type.dtype:
         return None
+    spread = variance(fgraph, out) or deviation(fgraph, out)
+    if spread is not None:
+        return Merged(*spread)
     return _arranged(triangle(out)) or _with_length(node.op, node) or _clipped(out) or _cubed(out) or _norm(out)
 
 
@@ -105,28 +109,12 @@ def _arranged(found: Arranged | None) -> Merged | None:
     return None if found is None else Merged(found[0], tuple(found[1]), tuple(found[2]))
 
 
-def _made_by(x: Variable, name: str) -> Sequence[TensorVariable]:
-    """Return the operands of the elementwise function of a name that makes a variable, none if another does."""
-    node = x.owner
-    op = None if node is None else node.op
-    is_by = node is not None and isinstance(op, Elemwise) and getattr(op.scalar_op, "name", "") == name
-    return tensors(node.inputs) if node is not None and is_by else ()
-
-
-def _number(x: TensorVariable) -> float | None:
-    return float(x.data.item()) if isinstance(x, Constant) and x.data.size == 1 else None
-
-
-def _both_orders(operands: Sequence[TensorVariable]) -> Sequence[Sequence[TensorVariable]]:
-    return (operands, operands[::-1]) if len(operands) == 2 else ()
-
-
 def _clipped(out: TensorVariable) -> Merged | None:
     """Return the clipping of a tensor to two numbers."""
     for outer, inner in (("minimum", "maximum"), ("maximum", "minimum")):
-        for bounded, last in _both_orders(_made_by(out, outer)):
-            for x, first in _both_orders(_made_by(bounded, inner)):
-                ends = (_number(first), _number(last))
+        for bounded, last in both_orders(made_by(out, outer)):
+            for x, first in both_orders(made_by(bounded, inner)):
+                ends = (number(first), number(last))
                 low, high = ends if outer == "minimum" else ends[::-1]
                 if low is not None and high is not None and low <= high and x.type.ndim == out.type.ndim:
                     return Merged(partial(torch.clamp, min=low, max=high), (x,))
@@ -134,26 +122,19 @@ def _clipped(out: TensorVariable) -> Merged | None:
 
 
 def _cubed(out: TensorVariable) -> Merged | None:
-    for x, square in _both_orders(_made_by(out, "mul")):
-        if (*_made_by(square, "sqr"),) == (x,):
+    for x, square in both_orders(made_by(out, "mul")):
+        if (*made_by(square, "sqr"),) == (x,):
             return Merged(partial(torch.pow, exponent=3), (x,))
     return None
 
 
 def _norm(out: TensorVariable) -> Merged | None:
     """Return a Euclidean norm, whose root is that of 1 where there is none to be differentiated at 0."""
-    choice = _made_by(out, "switch")
-    root = _made_by(choice[2], "sqrt") if choice else ()
-    inner = _made_by(root[0], "switch") if root else ()
-    if not inner or inner[0] is not choice[0] or inner[2] is not choice[1] or _number(inner[1]) is None:
-        return None
-    total = choice[1]
-    compared, node = _made_by(choice[0], "eq"), total.owner
-    if not compared or compared[0] is not total or _number(compared[1]) != 0:
-        return None
+    total = squared_behind_root(out)
+    node = None if total is None else total.owner
     if node is None or not isinstance(node.op, Reduction) or node.op.kind != "sum" or not node.op.axes:
         return None
-    squared = _made_by(node.inputs[0], "sqr")
+    squared = made_by(node.inputs[0], "sqr")
     if not squared or squared[0].type.dtype != out.type.dtype:
         return None
     return Merged(partial(torch.linalg.vector_norm, dim=list(node.op.axes)), (squared[0],))
@@ -186,33 +167,8 @@ def _with_length(op: Elemwise, node: Apply) -> Merged | None:
     if op.scalar_op.name not in {"true_div", "mul"}:
         return None
     x, y = tensors(node.inputs)
-    length = _length_behind(y)
+    length = length_behind(y)
     if length is not None:
         return Merged(torch.true_divide if op.scalar_op.name == "true_div" else torch.mul, (x,), (length,))
-    length = _length_behind(x) if op.scalar_op.name == "mul" else None
+    length = length_behind(x) if op.scalar_op.name == "mul" else None
     return None if length is None else Merged(torch.mul, (y,), (length,))
-
-
-def _length_behind(x: TensorVariable) -> Variable | None:
-    """Return the integer, computed from lengths alone, that a float with dimensions of length 1 is made of."""
-    var: Variable = x
-    is_float = False
-    while (node := var.owner) is not None:
-        if isinstance(node.op, DimShuffle) and node.op.ndim == 0:
-            var = node.inputs[0]
-        elif isinstance(node.op, Elemwise) and not is_float and node.op.scalar_op is CASTS[x.type.dtype].scalar_op:
-            var, is_float = node.inputs[0], True
-        else:
-            break
-    return var if is_float and var.owner is not None and _is_length(var) else None
-
-
-def _is_length(var: Variable) -> bool:
-    if isinstance(var, Constant):
-        return getattr(var.type, "dtype", "").startswith("int") and var.type.ndim == 0
-    node = var.owner
-    if node is None:
-        return False
-    if length_of(node) is not None:
-        return getattr(var.type, "ndim", 1) == 0
-    return on_numbers(node) is not None and all(map(_is_length, node.inputs))
