@@ -12,7 +12,6 @@ import treadle.tensor as tt
 from tests.link_torch.programs import check, link, tensor
 from treadle.compile import function
 from treadle.config import config
-from treadle.graph import LoweringError
 
 
 def test_lengths_are_computed_with_python_integers_inside_the_program() -> None:
@@ -118,10 +117,30 @@ def test_what_python_integers_cannot_do_with_a_computed_shape_is_done_with_tenso
     check([x, y], [tt.zeros((half,))], [np.ones((3, 2)), np.array([0, 2])])
 
 
-def test_a_range_of_floats_that_the_program_computes_is_refused_naming_op_and_line() -> None:
-    x = tt.dmatrix("x")
-    stop = x.max()
-    with pytest.raises(
-        LoweringError, match=r"(?s)ARange.*computed by Max.*test_staging\.py.*\"stop = x\.max.*integers"
-    ):
-        link([x], [tt.arange(0.0, stop, 0.5)])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int64", "uint16", "complex128"])
+def test_a_range_of_floats_whose_bounds_the_program_computes_is_that_of_numpy(dtype: str) -> None:
+    x, step, n = tt.dmatrix("x"), tt.dscalar("step"), tt.lscalar("n")
+    stop, whole = x.max(), tt.cast(x.shape[0], "float64")
+    outputs = [
+        tt.arange(0.1, stop, 0.3, dtype=dtype),
+        tt.arange(stop, x.min() * 3, -step, dtype=dtype) * 2,
+        tt.arange(n, tt.cast(stop, "float32"), step, dtype=dtype).shape[0] + n,
+        tt.arange(whole, stop, step, dtype=dtype),
+        tt.arange(stop, stop, 1.0, dtype=dtype),
+    ]
+    check([x, step, n], outputs, [np.arange(6.0).reshape(2, 3) * 1.7, np.array(0.7), np.array(1)])
+
+
+def test_a_computed_range_of_floats_is_never_compiled_and_checks_its_bounds() -> None:
+    x = tt.dvector("x")
+    total = tt.sin(tt.arange(x[0], x.sum(), x[1])).sum()
+    with config.change_flags(torch__compile=True):
+        f = function([x], [total, tt.grad(total, x)], mode="PYTORCH")
+    expected = function([x], [total, tt.grad(total, x)], mode="VM")
+    for last in (3.0, 4.5):
+        value = np.array([0.5, 0.25, last])
+        for got, want in zip(f(value), expected(value), strict=True):
+            np.testing.assert_allclose(got, want)
+    for step, message in ((0.0, "the step is 0"), (np.nan, "cannot compute length"), (1e-300, "Maximum allowed size")):
+        with pytest.raises(ValueError, match=rf"(?s){message}.*test_staging"):
+            f(np.array([0.5, step, 3.0]))

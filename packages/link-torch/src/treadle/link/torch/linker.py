@@ -105,8 +105,7 @@ class TorchLinker(DeviceLinker):
     def link_whole(self, fgraph: FunctionGraph, native_outputs: frozenset[int] = frozenset()) -> Program:
         """Return a program for the graph; one with choices or loops is a `ControlFlowProgram`.
 
-        All nodes without a lowering, of an unsupported dtype, or with a shape that depends on computed values
-        are refused together.
+        All nodes without a lowering or of an unsupported dtype are refused together.
         """
         # A function may be compiled inside of what PyTorch transforms: constants are no part of that.
         with torch._C._DisableFuncTorch():
@@ -157,7 +156,7 @@ class TorchLinker(DeviceLinker):
             return None
         plan = plan_of(fgraph)
         place = DEVICES.chosen()
-        if plan.prelude or plan.read or plan.refused or not plan.hosts.keys().isdisjoint(fgraph.inputs[:varying]):
+        if plan.prelude or plan.read or not plan.hosts.keys().isdisjoint(fgraph.inputs[:varying]):
             return None
         generated = self._generated(fgraph, plan, place)
         return Step(fgraph.inputs, generated, len(plan.nodes), self._when(fgraph), self._own_forms(), fgraph.stable_key)
@@ -165,7 +164,7 @@ class TorchLinker(DeviceLinker):
     def _generated(self, fgraph: FunctionGraph, plan: ExecutionPlan, place: torch.device) -> GeneratedFunction:
         with span("code generation"):
             nodes = (node for node in plan.nodes if not plan.on_numbers(node))
-            return generate(fgraph, plan, TORCH.lower(nodes, _lower, plan.refused), place)
+            return generate(fgraph, plan, TORCH.lower(nodes, _lower), place)
 
     def _link_straight(
         self, fgraph: FunctionGraph, native_outputs: frozenset[int], may_compile: bool = True

@@ -52,6 +52,11 @@ def _wrapper(dtype: str) -> Callable[[int], int]:
     return wrap
 
 
+def is_of_integers(node: Apply) -> bool:
+    """Whether all inputs of a node are integers or truth values."""
+    return all(isinstance(v.type, TensorType) and v.type.numpy_dtype.kind in "iub" for v in node.inputs)
+
+
 def _over_vectors(function: Callable[..., int]) -> Callable[..., tuple[int, ...]]:
     """Return a function of integers as one of vectors of one length (or of length 1)."""
 

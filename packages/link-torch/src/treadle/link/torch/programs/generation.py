@@ -40,8 +40,10 @@ class GeneratedFunction:
 
 
 def _literal(constant: Constant) -> str:
-    """Return an integer constant, or a vector of them, as text."""
+    """Return an integer constant, a vector of them, or a float, as text."""
     value = constant.data.tolist()
+    if isinstance(value, float):
+        return f"float({str(value)!r})"
     return repr(tuple(value)) if isinstance(value, list) else repr(value)
 
 

@@ -15,10 +15,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import field
 
 from treadle.config import dataclass
-from treadle.graph import Apply, Constant, FunctionGraph, Unsupported, Variable
-from treadle.link.torch.numbers import length_of, on_numbers
+from treadle.graph import Apply, Constant, FunctionGraph, Variable
+from treadle.link.torch.numbers import is_of_integers, length_of, on_numbers
 from treadle.link.torch.programs.merging import Merged, merged, operands, with_positions
-from treadle.tensor import ARange, Shape, ShapeI, TensorType, stage, static_positions
+from treadle.tensor import ARange, Shape, ShapeI, stage, static_positions
 
 
 @dataclass(slots=True)
@@ -29,7 +29,7 @@ class ExecutionPlan:
     nodes: list[Apply] = field(default_factory=list)
     # Variables needed as tensors.
     tensors: dict[Variable, None] = field(default_factory=dict)
-    # Variables needed as Python integers, and a node that needs each.
+    # Variables needed as Python integers, or as floats of ranges, and a node that needs each.
     hosts: dict[Variable, Apply] = field(default_factory=dict)
     # Variables computed before the program; those in `hosts` are passed as Python integers, others as tensors.
     prelude: dict[Variable, None] = field(default_factory=dict)
@@ -37,8 +37,6 @@ class ExecutionPlan:
     read: set[Variable] = field(default_factory=set)
     # What computes nodes in place of their own rules.
     merged: dict[Apply, Merged] = field(default_factory=dict)
-    # Nodes that cannot be lowered, each with the reason.
-    refused: list[tuple[Apply, Unsupported]] = field(default_factory=list)
 
     def on_numbers(self, node: Apply) -> bool:
         """Whether a node that is run computes Python integers."""
@@ -77,11 +75,8 @@ def plan_of(fgraph: FunctionGraph) -> ExecutionPlan:
                 plan.read.add(v)
                 plan.want_tensors([v])
         if any(v in plan.tensors and v not in plan.prelude for v in node.outputs):
-            if isinstance(node.op, ARange) and not _is_of_integers(node):
-                if out in early:
-                    plan.prelude[out] = None
-                else:
-                    plan.refused.append((node, _unknown_range(node)))
+            if isinstance(node.op, ARange) and out in early and not is_of_integers(node):
+                plan.prelude[out] = None
                 continue
             plan.nodes.append(node)
             together = merged(fgraph, node)
@@ -98,17 +93,6 @@ def plan_of(fgraph: FunctionGraph) -> ExecutionPlan:
         plan.nodes.remove(second)
         plan.merged |= {first: together, second: together}
     return plan
-
-
-def _unknown_range(node: Apply) -> Unsupported:
-    origins = [v.owner for v in node.inputs if v.owner is not None]
-    origin = f", computed by {origins[0].op}{origins[0].where()}" if origins else ""
-    reason = f"its bounds are no integers, and depend on what the program computes{origin}"
-    return Unsupported(reason, "compute a range of integers, and scale that, or make the bounds inputs")
-
-
-def _is_of_integers(node: Apply) -> bool:
-    return all(isinstance(v.type, TensorType) and v.type.numpy_dtype.kind in "iub" for v in node.inputs)
 
 
 def _early(fgraph: FunctionGraph, order: Sequence[Apply], known: set[Variable]) -> set[Variable]:

@@ -83,12 +83,14 @@ def tensor_guard(kind: Type, name: str) -> tuple[str, dict[str, object]] | None:
     }
 
 
-def number(value: Value) -> int | tuple[int, ...]:
-    """Return an input that decides shapes as a Python integer, or a tuple of them."""
+def number(value: Value) -> float | tuple[int, ...]:
+    """Return an input that decides shapes as a Python integer, a tuple of them, or a float: the bound of a range."""
     if isinstance(value, torch.Tensor):
         value = value.detach().cpu()
     plain = value.tolist()
-    return tuple(plain) if isinstance(plain, list) else int(plain)
+    if isinstance(plain, list):
+        return tuple(plain)
+    return plain if isinstance(plain, float) else int(plain)
 
 
 def invalid() -> NodeValueError:
