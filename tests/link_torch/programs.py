@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from treadle.graph import Apply, FunctionGraph, Op, Variable
 from treadle.link.torch.linker import TorchLinker
@@ -15,6 +16,19 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 TOLERANCES = {"float16": 2e-3, "float32": 1e-6, "float64": 1e-13, "complex64": 1e-5, "complex128": 1e-13}
+
+
+class Recorded(TorchDispatchMode):  # type: ignore[misc]  # PyTorch does not say what it is
+    """Keeps the names of PyTorch's operations."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Note an operation."""
+        self.names.append(str(func).split(".")[1])
+        return func(*args, **(kwargs or {}))
 
 
 def tensor(dtype: str, ndim: int, name: str | None = None) -> Any:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 import treadle.tensor as tt
+from tests.link_torch.programs import Recorded
 from treadle.compile import function, get_mode
 
 ON_DEVICE = get_mode("PYTORCH").clone(link_kwargs={"device_outputs": True})
@@ -27,19 +27,6 @@ OPS: dict[str, Callable[[], Any]] = {
     "gradient": lambda: tt.grad((tt.linalg.cholesky(a) ** 3).sum(), a),
     "gradient of upper": lambda: tt.grad((tt.linalg.cholesky(a, lower=False) ** 3).sum(), a),
 }
-
-
-class Recorded(TorchDispatchMode):  # type: ignore[misc]  # PyTorch does not say what it is
-    """Keeps the names of PyTorch's operations."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.names: list[str] = []
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Note an operation."""
-        self.names.append(str(func).split(".")[1])
-        return func(*args, **(kwargs or {}))
 
 
 def positive(n: int) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import treadle.tensor as tt
-from tests.link_torch.programs import check, link, sample, tensor
+from tests.link_torch.programs import Recorded, check, link, sample, tensor
 from treadle.compile import function
 from treadle.config import config
 
@@ -43,6 +43,10 @@ def calls(inputs: list[Any], output: Any) -> int:
         ([A], A.std(), 1),
         ([A], A.var(1, keepdims=True), 1),
         ([A], A.std(0, ddof=1), 1),
+        ([A], tt.nan_to_num(A, nan=1.0), 1),
+        ([v], tt.sort(v)[:2], 1),
+        ([A], tt.argsort(A, axis=1)[:, -2:], 1),
+        ([A], tt.any(tt.isnan(A)), 2),
         ([v], v[::-1], 1),
         ([A], A[1::-1, ::2], 1),
         ([A], tt.tril(A), 1),
@@ -209,6 +213,55 @@ def test_extrema_and_their_positions_are_found_at_once(axis: int, dtype: str) ->
         check([x], [outputs[1] * 2, outputs[0] + 1, outputs[0]], [values])
     source: str = function([x], outputs[:2], mode="PYTORCH").program.source  # type: ignore[attr-defined]  # PyTorch's
     assert source.count(" = f") == (1 if dtype in {"float64", "float32"} else 2)
+
+
+@pytest.mark.parametrize("n", [0, 1, 3, 100])
+@pytest.mark.parametrize("kind", ["distinct", "equal", "NaN", "integers"])
+def test_the_ends_of_what_is_sorted_are_those_of_numpy(n: int, kind: str) -> None:
+    x = tensor("int64" if kind == "integers" else "float64", 1, "x")
+    values = np.random.default_rng(n).permutation(n).astype(x.type.dtype) - 5
+    if kind == "equal":
+        values = values // 2
+    if kind == "NaN":
+        values[::7] = np.nan
+    for part in (slice(3), slice(-3, None), slice(None, -4, -1), slice(-1, -3, -1), slice(0, 1), slice(2, None)):
+        # Each in a program of its own, since what is sorted as a whole anyway is not searched.
+        ordered: Any
+        for ordered in (tt.sort(x), tt.argsort(x)):
+            check([x], [ordered[part]], [values])
+            rows = ordered.owner.op(tt.stack([x, x[::-1]], axis=1))
+            check([x], [rows[part]], [values])
+    check([x], [tt.sort(x), tt.argsort(x)], [values])
+    check([x], [tt.argsort(x), tt.sort(x), tt.sort(x)[:2]], [values])
+
+
+def test_few_of_many_elements_are_found_without_sorting_all() -> None:
+    with config.change_flags(torch__compile=False):
+        f = function([v], [tt.sort(v)[-3:], tt.topk(v, 4)[0]], mode="PYTORCH")
+    with Recorded() as recorded:
+        assert [x.tolist() for x in f(np.arange(100.0) % 37)] == [[35, 36, 36], [36, 36, 35, 35]]
+    assert recorded.names.count("topk") == 2
+    # The largest four of these are not all different.
+    assert recorded.names.count("sort") == 1
+
+
+def test_values_are_sorted_and_their_order_found_at_once() -> None:
+    with config.change_flags(torch__compile=False):
+        f = function([v], [tt.argsort(v), tt.sort(v), tt.sort(-v)], mode="PYTORCH")
+    with Recorded() as recorded:
+        assert [x.tolist() for x in f(np.array([2.0, 0, 2, 1]))] == [[1, 3, 0, 2], [0, 1, 2, 2], [-2, -2, -1, 0]]
+    assert recorded.names.count("sort") == 2
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex128"])
+def test_what_is_not_a_number_is_found_and_replaced(dtype: str) -> None:
+    x = tensor(dtype, 1, "x")
+    outputs = [tt.isnan(x), tt.any(tt.isnan(x)), tt.isinf(x), tt.isfinite(x)]
+    if dtype != "complex128":
+        outputs += [tt.isposinf(x), tt.isneginf(x), tt.nan_to_num(x), tt.nan_to_num(x, nan=1, posinf=2, neginf=3)]
+    values = [np.array([np.nan, np.inf, -np.inf, 0, -0.0, 2], dtype)]
+    check([x], outputs, values)
+    check([x], outputs, values, compiled=dtype == "float32")
 
 
 def test_extrema_of_no_elements_are_refused_with_their_positions() -> None:

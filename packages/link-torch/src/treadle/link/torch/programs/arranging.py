@@ -17,7 +17,20 @@ from treadle.graph import Apply, Constant, FunctionGraph, Variable
 from treadle.link.torch.looking import can_look
 from treadle.link.torch.parts import Entry, part, whole_backwards
 from treadle.link.torch.programs.storage import is_native
-from treadle.tensor import ARange, At, DimShuffle, Elemwise, Join, ShapeI, Span, Subtensor, Symbolic, TensorVariable
+from treadle.tensor import (
+    ARange,
+    ArgSort,
+    At,
+    DimShuffle,
+    Elemwise,
+    Join,
+    ShapeI,
+    Sort,
+    Span,
+    Subtensor,
+    Symbolic,
+    TensorVariable,
+)
 from treadle.tensor import tensors as tensors_of
 
 # The function, the tensors that it takes, and the Python integers.
@@ -26,6 +39,9 @@ Arranged: TypeAlias = tuple[Callable[..., torch.Tensor], Sequence[Variable], Seq
 Nest: TypeAlias = "tuple[int, tuple[int | Nest, ...]]"
 # Fewer elements are joined in less time by the library's calls than part by part.
 _FEW = 1 << 14
+# Where so many times as many elements are there as are asked for, they are found in less time than all are sorted.
+_SOME = 16
+_WITH_ENDS = ("float32", "float64", "int32", "int64")
 # The largest offset of a diagonal: more than any tensor is long.
 _LARGEST = 1 << 48
 
@@ -85,6 +101,57 @@ def _rotated(axis: int, x: torch.Tensor, at: int) -> torch.Tensor:
         return torch.roll(x, -at, axis)
     start = (slice(None),) * axis
     return torch.cat([x[(*start, slice(at, None))], x[(*start, slice(None, at))]], axis)
+
+
+def end_of_order(fgraph: FunctionGraph, node: Apply) -> Arranged | None:
+    """Return a few of the smallest or largest elements, in order, or their positions, without sorting all."""
+    (ordered,) = tensors_of(node.inputs[:1])
+    order = ordered.owner
+    if order is None or not isinstance(order.op, Sort | ArgSort) or not isinstance(node.op, Subtensor):
+        return None
+    (x,) = tensors_of(order.inputs)
+    entry = _only_entry(node.op, order.op.axis)
+    if (
+        entry is None
+        or x.type.dtype not in {"float64", "float32", "int64", "int32"}
+        or len(fgraph.clients[ordered]) != 1
+    ):
+        return None
+    axis, positions = order.op.axis, isinstance(order.op, ArgSort)
+    # How many at the end, whether of the largest, and whether these come first.
+    match (entry.start, entry.stop, entry.step):
+        case (None | 0, int(stop), None | 1) if stop > 0:
+            found = (stop, False, False)
+        case (int(start), None, None | 1) if start < 0:
+            found = (-start, True, False)
+        case (None | -1, int(stop), -1) if stop < -1:
+            found = (-stop - 1, True, True)
+        case _:
+            return None
+    count, largest, backwards = found
+    part_of_all = (*(slice(None),) * axis, slice(entry.start, entry.stop, None if backwards else entry.step))
+
+    def all_sorted(x: torch.Tensor) -> torch.Tensor:
+        whole = torch.sort(x, dim=axis, stable=True)
+        result = whole.indices if positions else whole.values
+        if backwards:
+            return result.flip(axis).narrow(axis, 0, min(count, x.shape[axis])).clone()
+        return result[part_of_all].clone()
+
+    def run(x: torch.Tensor) -> torch.Tensor:
+        if not can_look(x) or x.shape[axis] < _SOME * count:
+            return all_sorted(x)
+        # One more, which tells whether the last one is the only one of its value.
+        values, at = torch.topk(x, count + 1, dim=axis, largest=largest)
+        if positions:
+            near = values.narrow(axis, 1, count) == values.narrow(axis, 0, count)
+            # Which of equal elements come first is known by sorting all; and no NaN equals another one.
+            if near.any() or (x.is_floating_point() and values.isnan().any()):
+                return all_sorted(x)
+        result = (at if positions else values).narrow(axis, 0, count)
+        return result.flip(axis) if largest and not backwards else result.clone()
+
+    return run, (x,), ()
 
 
 def triangle(out: TensorVariable) -> Arranged | None:

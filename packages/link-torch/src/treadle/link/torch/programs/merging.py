@@ -7,23 +7,41 @@ functions of its own go through a tensor once where the graph's go through it tw
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
+from typing import Any
 
 import torch
 
 from treadle.config import dataclass
 from treadle.graph import Apply, DeepCopyOp, FunctionGraph, Variable
-from treadle.link.torch.programs.arranging import Arranged, nested_join, reversed_copy, rotation, triangle
+from treadle.link.torch.programs.arranging import Arranged, end_of_order, nested_join, reversed_copy, rotation, triangle
 from treadle.link.torch.programs.patterns import both_orders, length_behind, made_by, number
 from treadle.link.torch.programs.storage import kind, working
 from treadle.link.torch.programs.variances import deviation, squared_behind_root, variance
 from treadle.link.torch.table import Results
-from treadle.tensor import ArgReduction, DimShuffle, Elemwise, Join, MatMul, Reduction, TensorVariable, tensors
+from treadle.tensor import (
+    ArgReduction,
+    ArgSort,
+    DimShuffle,
+    Elemwise,
+    Join,
+    MatMul,
+    Reduction,
+    Sort,
+    Subtensor,
+    TensorVariable,
+    tensors,
+)
 
 _NEW_FIRST, _NEW_LAST = ("x", 0), (0, "x")
 # What of a product of matrices is left, by whether the first and the second factor is a vector made a matrix.
 _LEFT = {(True, False): (1,), (False, True): (0,), (True, True): ()}
+# What finds extrema, or the order of elements, with their positions.
+_SEARCHES: Mapping[str, Callable[..., Any]] = MappingProxyType(
+    {"max": torch.max, "min": torch.min, "sort": partial(torch.sort, stable=True)}
+)
 
 
 def operands(node: Apply) -> Sequence[Variable]:
@@ -63,6 +81,8 @@ def merged(fgraph: FunctionGraph, node: Apply) -> Merged | None:
         return _vector_product(fgraph, node.op, node)
     if isinstance(node.op, Join):
         return _arranged(rotation(node) or nested_join(fgraph, node))
+    if isinstance(node.op, Subtensor):
+        return _arranged(end_of_order(fgraph, node))
     if isinstance(node.op, DeepCopyOp):
         return _arranged(reversed_copy(node))
     if not isinstance(node.op, Elemwise):
@@ -75,29 +95,39 @@ def merged(fgraph: FunctionGraph, node: Apply) -> Merged | None:
     spread = variance(fgraph, out) or deviation(fgraph, out)
     if spread is not None:
         return Merged(*spread)
-    return _arranged(triangle(out)) or _with_length(node.op, node) or _clipped(out) or _cubed(out) or _norm(out)
+    return _arranged(triangle(out)) or _with_length(node.op, node) or _of_one(out)
 
 
 def with_positions(nodes: Sequence[Apply]) -> dict[Apply, tuple[Apply, Merged]]:
-    """Return extrema and their positions that one call finds: the first node of each pair, with the second."""
-    found: dict[tuple[str, Variable, tuple[int, ...]], Apply] = {}
+    """Return values and their positions that one call finds: the first node of each pair, with the second."""
+    found: dict[tuple[str, Variable, int], Apply] = {}
     pairs: dict[Apply, tuple[Apply, Merged]] = {}
     for node in nodes:
-        op = node.op
-        if not isinstance(op, Reduction | ArgReduction) or len(op.axes) != 1:
+        about = _found_by(node)
+        if about is None:
             continue
-        (x,) = tensors(node.inputs)
-        dtype = x.type.dtype
-        if kind(dtype) != "f" or working(dtype) != dtype or (isinstance(op, Reduction) and op.dtype != dtype):
-            continue
-        about = (op.kind.removeprefix("arg"), x, tuple(op.axes))
         first = found.setdefault(about, node)
-        if type(first.op) is type(op) or first in pairs or about[0] not in {"max", "min"}:
+        if type(first.op) is type(node.op) or first in pairs:
             continue
-        search = partial(torch.max if about[0] == "max" else torch.min, dim=op.axes[0])
-        function = search if isinstance(first.op, Reduction) else partial(_swapped, search)
-        pairs[first] = (node, Merged(function, (x,), others=tuple(node.outputs)))
+        search = partial(_SEARCHES[about[0]], dim=about[2])
+        function = search if isinstance(first.op, Reduction | Sort) else partial(_swapped, search)
+        pairs[first] = (node, Merged(function, (about[1],), others=tuple(node.outputs)))
     return pairs
+
+
+def _found_by(node: Apply) -> tuple[str, Variable, int] | None:
+    """Return the search that finds values, or their positions: its name, of what, and along which axis."""
+    op = node.op
+    if not isinstance(op, Reduction | ArgReduction | Sort | ArgSort):
+        return None
+    (x,) = tensors(node.inputs)
+    dtype = x.type.dtype
+    if isinstance(op, Sort | ArgSort):
+        return ("sort", x, op.axis) if kind(dtype) in "fi" else None
+    name = op.kind.removeprefix("arg")
+    if len(op.axes) != 1 or name not in _SEARCHES or (isinstance(op, Reduction) and op.dtype != dtype):
+        return None
+    return (name, x, op.axes[0]) if kind(dtype) == "f" and working(dtype) == dtype else None
 
 
 def _swapped(search: Callable[..., Sequence[torch.Tensor]], x: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -107,6 +137,11 @@ def _swapped(search: Callable[..., Sequence[torch.Tensor]], x: torch.Tensor) -> 
 
 def _arranged(found: Arranged | None) -> Merged | None:
     return None if found is None else Merged(found[0], tuple(found[1]), tuple(found[2]))
+
+
+def _of_one(out: TensorVariable) -> Merged | None:
+    """Return a function of one tensor that PyTorch has."""
+    return _clipped(out) or _cubed(out) or _norm(out) or _without_nan(out)
 
 
 def _clipped(out: TensorVariable) -> Merged | None:
@@ -126,6 +161,25 @@ def _cubed(out: TensorVariable) -> Merged | None:
         if (*made_by(square, "sqr"),) == (x,):
             return Merged(partial(torch.pow, exponent=3), (x,))
     return None
+
+
+def _without_nan(out: TensorVariable) -> Merged | None:
+    """Return a tensor with numbers in place of infinities and NaN."""
+    chosen: list[float] = []
+    of: list[TensorVariable] = []
+    x = out
+    for name in ("isneginf", "isposinf", "isnan"):
+        choice = made_by(x, "switch")
+        asked = made_by(choice[0], name) if choice else ()
+        value = number(choice[1]) if choice else None
+        if not asked or value is None:
+            return None
+        chosen.append(value)
+        of.append(asked[0])
+        x = choice[2]
+    if any(asked is not x for asked in of) or x.type.ndim != out.type.ndim:
+        return None
+    return Merged(partial(torch.nan_to_num, neginf=chosen[0], posinf=chosen[1], nan=chosen[2]), (x,))
 
 
 def _norm(out: TensorVariable) -> Merged | None:

@@ -14,6 +14,9 @@ from treadle.link.torch.scalars import Kernel, TensorFunction, kernel_of, takes
 from treadle.link.torch.table import TORCH, Checked, Flag, Results
 from treadle.tensor import CASTS, Composite, Elemwise, ScalarOp, tensors
 
+# Functions whose results are truth values, whatever their operands are.
+_TRUTHS = (torch.eq, torch.ne, torch.lt, torch.gt, torch.le, torch.ge, torch.isnan, torch.isposinf, torch.isneginf)
+
 
 @TORCH.register(Elemwise)
 def elemwise(op: Elemwise, node: Apply) -> Kernel:
@@ -47,6 +50,8 @@ def scalar_function(scalar_op: ScalarOp, sources: Sequence[str], loops: Sequence
     function = kernel
     if not converts and kind(out) == "f" and {*steps} == {out} and isinstance(function, BuiltinFunctionType):
         # A function of the library's own, of floats of one dtype to floats: without frames of Python around it.
+        return function
+    if not converts and out == "bool" and function in _TRUTHS:
         return function
     if not converts:
         return lambda *xs: to_output(function(*xs))

@@ -44,6 +44,10 @@ def _extremum(reduce: Reducer, of_bool: Reducer) -> Reducer:
     return extremum
 
 
+def _truths(x: torch.Tensor) -> torch.Tensor:
+    return x if x.dtype == torch.bool else x != 0
+
+
 # By kind of reduction: functions of a stored tensor, axes and the dtype.
 _REDUCERS: Mapping[str, Reducer] = MappingProxyType(
     {
@@ -51,12 +55,14 @@ _REDUCERS: Mapping[str, Reducer] = MappingProxyType(
         "prod": _product,
         "max": _extremum(torch.amax, torch.any),
         "min": _extremum(torch.amin, torch.all),
-        "all": lambda x, axes, _: torch.all(x != 0, dim=axes),
-        "any": lambda x, axes, _: torch.any(x != 0, dim=axes),
+        "all": lambda x, axes, _: torch.all(_truths(x), dim=axes),
+        "any": lambda x, axes, _: torch.any(_truths(x), dim=axes),
     }
 )
 # Of floats, without conversions.
-_OF_FLOATS: Mapping[str, Reducer] = MappingProxyType({"sum": torch.sum, "max": torch.amax, "min": torch.amin})
+_OF_FLOATS: Mapping[str, Reducer] = MappingProxyType(
+    {"sum": torch.sum, "prod": torch.prod, "max": torch.amax, "min": torch.amin}
+)
 
 
 def _along(function: Reducer, axes: Sequence[int | Sequence[int]]) -> Reducer:
@@ -85,8 +91,10 @@ def reduction(op: Reduction, node: Apply) -> Callable[[torch.Tensor], torch.Tens
     if reduce is None:
         msg = f"the kind of reduction {op.kind!r} is unknown"
         raise Unsupported(msg)
-    if {tensors(node.inputs)[0].type.dtype, acc, op.dtype} == {acc} and kind(acc) == "f" and op.kind in _OF_FLOATS:
-        is_total = op.kind == "sum" and len(axes) == tensors(node.inputs)[0].type.ndim
+    of_all = len(axes) == tensors(node.inputs)[0].type.ndim
+    is_plain = {tensors(node.inputs)[0].type.dtype, acc, op.dtype} == {acc} and kind(acc) == "f"
+    if is_plain and op.kind in _OF_FLOATS and (op.kind != "prod" or of_all or len(axes) == 1):
+        is_total = op.kind in {"sum", "prod"} and of_all
         # A number takes less time than a list of it.
         return _along(_OF_FLOATS[op.kind], () if is_total else (axes[0] if len(axes) == 1 else axes,))
     # The accumulated value is one of the accumulator's dtype, before it becomes one of the result's.

@@ -22,13 +22,15 @@ def _less(loops: Sequence[str]) -> TensorFunction:
         return unsigned_less
     if second == "u":
         return lambda a, b: (a < 0) | (b < 0) | (a < b)
-    return _unsigned_below_signed if first == "u" else (lambda a, b: a < b)
+    plain: TensorFunction = torch.lt
+    return _unsigned_below_signed if first == "u" else plain
 
 
 def _equal(loops: Sequence[str]) -> TensorFunction:
     kinds = [kind(d) for d in loops]
     if kinds[0] == kinds[1]:
-        return lambda a, b: a == b
+        plain: TensorFunction = torch.eq
+        return plain
     signed = kinds.index("i")
 
     def equal(*operands: torch.Tensor) -> torch.Tensor:
@@ -39,24 +41,34 @@ def _equal(loops: Sequence[str]) -> TensorFunction:
 
 def _unequal(loops: Sequence[str]) -> TensorFunction:
     """Return the opposite of equality, which holds for NaN."""
+    if kind(loops[0]) == kind(loops[1]):
+        plain: TensorFunction = torch.ne
+        return plain
     equal = _equal(loops)
     return lambda a, b: torch.logical_not(equal(a, b))
 
 
 def _greater(loops: Sequence[str]) -> TensorFunction:
+    if "u" not in {kind(d) for d in loops}:
+        plain: TensorFunction = torch.gt
+        return plain
     less = _less(loops[::-1])
     return lambda a, b: less(b, a)
 
 
 def _less_or_equal(loops: Sequence[str]) -> TensorFunction:
     """Return a <= b: for floats not the opposite of greater, because of NaN."""
-    if kind(loops[-1]) == "f":
-        return lambda a, b: a <= b
+    if "u" not in {kind(d) for d in loops}:
+        plain: TensorFunction = torch.le
+        return plain
     greater = _greater(loops)
     return lambda a, b: torch.logical_not(greater(a, b))
 
 
 def _greater_or_equal(loops: Sequence[str]) -> TensorFunction:
+    if "u" not in {kind(d) for d in loops}:
+        plain: TensorFunction = torch.ge
+        return plain
     less_or_equal = _less_or_equal(loops[::-1])
     return lambda a, b: less_or_equal(b, a)
 
@@ -67,3 +79,6 @@ SCALARS.register("lt", {"biuf": ByDtypes(_less)})
 SCALARS.register("gt", {"biuf": ByDtypes(_greater)})
 SCALARS.register("le", {"biuf": ByDtypes(_less_or_equal)})
 SCALARS.register("ge", {"biuf": ByDtypes(_greater_or_equal)})
+SCALARS.register("isnan", {"f": torch.isnan})
+SCALARS.register("isposinf", {"f": torch.isposinf})
+SCALARS.register("isneginf", {"f": torch.isneginf})
