@@ -289,3 +289,14 @@ def test_loops_of_few_steps_are_written_out_on_request() -> None:
     assert not isinstance(link([x, m], [last, rows]), TorchProgram)
     with pytest.raises(ValueError, match=r"shorter than its 3 steps"):
         program(values[0], values[1][:, :2])
+
+
+@pytest.mark.parametrize(("shape", "axis"), [((70_001,), 0), ((2, 40_000), 1), ((300, 300), 0), ((3, 12_000, 2), 1)])
+def test_long_linear_recurrences_are_those_of_the_virtual_machine(shape: tuple[int, ...], axis: int) -> None:
+    decay, x = tensor("float64", len(shape), "decay"), tensor("float64", len(shape), "x")
+    h = tt.LinearRecurrence(axis)(decay, x)
+    rng = np.random.default_rng(axis)
+    lengths = [n - (d == axis) for d, n in enumerate(shape)]
+    check([decay, x], [h], [rng.uniform(-1, 1, lengths), rng.normal(size=shape)])
+    with pytest.raises(ValueError, match="do not fit"):
+        link([decay, x], [h])(np.ones(shape), np.ones(shape))

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import torch
 
+from treadle.link.torch.lower.reductions.accumulation import stepped
 from treadle.link.torch.lower.reductions.reduction import refuse_complex, total
 from treadle.link.torch.programs.storage import SIGN_BIT, Convert, converter, to_output_dtype
 from treadle.link.torch.table import TORCH, Checked, Flag, Lowered, Results
-from treadle.tensor import ArgReduction, ArrayRules, DimShuffle, TensorNode, enter_array_rules
+from treadle.tensor import ArgReduction, ArrayRules, DimShuffle, LinearRecurrence, TensorNode, enter_array_rules
 
 
 class _Functions:
@@ -97,6 +98,10 @@ class _Rules(ArrayRules):
         refuse_complex(node.inputs[0].type.dtype)
         lowered: Lowered = super().arg_reduction(op, node)
         return lowered
+
+    def linear_recurrence(self, op: LinearRecurrence, node: TensorNode) -> Lowered:
+        doubled = cast("Callable[..., torch.Tensor]", super().linear_recurrence(op, node))
+        return doubled if node.outputs[0].type.dtype == "float16" else stepped(doubled, op.axis)
 
 
 _RULES = _Rules(_Functions)
