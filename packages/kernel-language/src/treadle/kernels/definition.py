@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from treadle.config import dataclass, lazy_module, new_lock
@@ -110,6 +111,9 @@ class Kernel:
             If the function has no source, uses variables of a function around it, or is not a plain function.
         """
         if self._parsed is None:
+            if not isinstance(self.function, FunctionType):
+                msg = f"kernel {self.name}: a function defined by def is needed, got a {type(self.function).__name__}."
+                raise KernelError(msg)
             if self.function.__closure__:
                 names = ", ".join(self.function.__code__.co_freevars)
                 msg = f"kernel {self.name}: it uses {names} of a function around it. Pass them as static parameters."

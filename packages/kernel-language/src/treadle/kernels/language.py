@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 
 E = TypeVar("E")
+_LARGEST_INT = 2**63 - 1
 
 
 def _numpy() -> Any:
@@ -438,8 +439,14 @@ def from_bits(n: Any) -> Any:
 
 
 def quotient(a: int, b: int) -> int:
-    """Return the quotient of integers rounded toward 0, as processors compute it; `b` is not 0."""
+    """Return the quotient of integers rounded toward 0, as processors compute it; `b` is not 0.
+
+    Nor is it -1 where `a` is the least int: what would be 2 to the power of 63 stops the process in compiled code.
+    """
     q = abs(int(a)) // abs(int(b))
+    if b == -1 and q > _LARGEST_INT:
+        msg = f"kernel: {int(a)} has no quotient by -1 among the integers of 64 bits. Check the kernel's divisors."
+        raise KernelError(msg)
     return q if (a < 0) == (b < 0) else -q
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 import treadle.tensor as tt
 from treadle.compile import function
+from treadle.config import config
 from treadle.graph import Apply, Op, static_op
 from treadle.kernels import TABLE, Kernel, Site, kernel
 from treadle.kernels.blocks import copied
@@ -87,13 +88,28 @@ def compiled_kernel(called: Kernel, *arguments: Any, mode: str, **static: Any) -
         The mode to compile with: ``"C"``, ``"NUMBA"``, or ``"VM"``, which runs the kernel as a function of Python.
     static
         The kernel's static arguments.
+
+    Raises
+    ------
+    ContractError
+        If the kernel takes another number of arguments.
     """
+    names = [d.name for d in called.declared()]
+    if len(arguments) != len(names):
+        msg = (
+            f"kernel {called.name}: {len(names)} arguments are needed ({', '.join(names)}), got {len(arguments)}. "
+            "Pass one for each parameter, and static ones by name."
+        )
+        raise ContractError(msg)
     _CASES.append((called, static))
     values = [np.asarray(a) for a in arguments]
     inputs = [tt.tensor(dtype=v.dtype.name, shape=(None,) * v.ndim) for v in values]
     op = RunsKernel(len(_CASES) - 1)
     outputs = op.make_node(*inputs).outputs
-    result, *kept = function(inputs, outputs, mode=mode)(*values)
+    # The number of a case says nothing of its kernel: in another process it stands for another one.
+    with config.change_flags(cache__functions=False):
+        f = function(inputs, outputs, mode=mode)
+    result, *kept = f(*values)
     return int(result[0]), kept
 
 

@@ -48,8 +48,10 @@ _FUNCTIONS: Mapping[str, str] = MappingProxyType(
 # Functions of numbers one behind the other, by those of the C backend.
 _EXTREMES: Mapping[str, str] = MappingProxyType({"largest": "max", "smallest": "min"})
 _OF_EIGHTS = frozenset({"eight", "eights", "numbers", "which", "weave", "unweave"})
+# Words of C that are no words of Python, and what compilers and headers define in small letters.
 _KEYWORDS = frozenset(
     {
+        "asm", "typeof", "linux", "unix", "errno", "complex",
         "auto", "case", "char", "const", "default", "do", "double", "enum", "extern", "goto", "inline", "int", "long",
         "register", "restrict", "short", "signed", "sizeof", "static", "struct", "switch", "typedef", "union",
         "unsigned", "void", "volatile", "float",
@@ -65,8 +67,8 @@ def _passed_type(kind: str) -> str:
 
 
 def _named(name: str) -> str:
-    """Return the C name of a variable."""
-    return f"{name}_" if name in _KEYWORDS else name
+    """Return the C name of a variable, which is none of C's own words; those in capitals are macros."""
+    return f"{name}_" if name in _KEYWORDS or name.isupper() else name
 
 
 def c_name(kernel: Specialised) -> str:
