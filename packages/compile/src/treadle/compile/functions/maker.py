@@ -12,7 +12,7 @@ from treadle.compile.functions.function import Function
 from treadle.compile.functions.partial import split
 from treadle.compile.functions.progress import watched
 from treadle.compile.functions.specification import Specification, specify
-from treadle.compile.functions.tiering.tiers import Tiers, first_mode, has_tiers
+from treadle.compile.functions.tiering.tiers import Tiers, draws_alike, first_mode, has_tiers
 from treadle.compile.io import Out
 from treadle.compile.mode.mode import get_mode
 from treadle.compile.stored.programs import FUNCTIONS, is_cached, reports_rewriting
@@ -279,7 +279,7 @@ class FunctionMaker:
         if not has_tiers(self, FunctionMaker) or self._own_graph is not None or reports_rewriting():
             return None
         lookup = FUNCTIONS.look_up(self) if self._is_kept() else None
-        if lookup is not None and lookup.program is not None:
+        if (lookup is not None and lookup.program is not None) or not draws_alike(self):
             return lookup
         with suppress(Exception):  # what is wrong with the graph is said when it is compiled, at once
             maker = FunctionMaker(self.specification, None, first_mode(self.mode), self.accept_inplace, profile=False)

@@ -11,10 +11,10 @@ from treadle.graph import MethodNotDefinedError
 from treadle.link.vm.interface import ExportUnsupportedError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from treadle.graph import Apply, FunctionGraph, Value
+    from treadle.graph import Apply, FunctionGraph, Type, Value
     from treadle.link.vm.interface import ExportRequest, Program, ProgramGraph
 
 
@@ -87,6 +87,14 @@ class ProgramLinker:
         By default the argument itself. What is returned is then converted to the type of its input.
         """
         return value
+
+    def draws_otherwise(self, types: Iterable[Type]) -> bool:
+        """Whether random numbers that programs draw from values of some of the types are not the Python VM's.
+
+        By default they are the same.
+        """
+        del types
+        return False
 
     def foresee(self, nodes: Sequence[Apply]) -> None:
         """Begin in the background what a machine lacks on which nothing was compiled yet, before the cache is asked.

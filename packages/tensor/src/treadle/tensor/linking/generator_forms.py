@@ -37,6 +37,9 @@ class GeneratorForms(Protocol):
     def has_type(self, kind: object) -> bool:
         """Whether a type is one of the package's generators."""
 
+    def is_portable(self, kind: object) -> bool:
+        """Whether generators of one of its types give the same numbers on every backend."""
+
     def source_of(self, rng: Variable) -> Source:
         """Return a generator's state, and what makes it the generator in a later one."""
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from treadle.link.vm import TableLinker
-from treadle.tensor.linking.generator_forms import installed_forms, portable_draws
+from treadle.tensor.linking.generator_forms import forms_of, installed_forms, portable_draws
 from treadle.tensor.linking.generator_states import expand_with_loops
 from treadle.tensor.types.tensor_type import TensorType
 
@@ -32,6 +32,10 @@ class PortableLinker(TableLinker):
             of_body = partial(PortableLinker.expanded, self, whole=whole)
             once = partial(super().expanded, whole=whole)
             return expand_with_loops(once(fgraph), once, of_body)
+
+    def draws_otherwise(self, types: Iterable[Type]) -> bool:
+        """Whether some of the types are generators whose numbers only the Python VM, C and Numba draw."""
+        return any(forms is not None and not forms.is_portable(t) for t in types for forms in [forms_of(t)])
 
     def tell(self, nodes: Iterable[Apply]) -> None:
         """Warn of Python steps, and once of keys that are taken from NumPy's generators."""

@@ -20,6 +20,7 @@ from treadle.compile.functions.tiering.background import THREADS, AbandonedError
 from treadle.compile.mode.mode import Mode
 from treadle.compile.mode.optimizers import OPT_STABILIZE
 from treadle.config import Spans, collecting, config, new_condition, user_depth
+from treadle.graph import ancestors
 from treadle.link.vm import Program, PythonLinker
 from treadle.rewrite import RewriteDatabaseQuery
 
@@ -83,6 +84,13 @@ def has_tiers(maker: FunctionMaker, plain: type[FunctionMaker]) -> bool:
         raise FunctionValueError(msg)
     runs_there = isinstance(maker.linker, PythonLinker) or maker.mode.backend.name == "vm"
     return not reason and not runs_there
+
+
+def draws_alike(maker: FunctionMaker) -> bool:
+    """Whether random numbers of a function are the same on the Python VM as those that the mode's backend draws."""
+    spec = maker.specification
+    outputs = [*(o.variable for o in spec.outputs), *(new for _, new in spec.updates)]
+    return not maker.linker.draws_otherwise(x.type for x in ancestors(outputs))
 
 
 class FirstTier(Program):

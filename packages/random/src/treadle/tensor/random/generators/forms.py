@@ -30,6 +30,11 @@ def has_type(kind: object) -> bool:
     return isinstance(kind, RandomType)
 
 
+def is_portable(kind: object) -> bool:
+    """Whether generators of a type give the same numbers on every backend."""
+    return isinstance(kind, PortableGeneratorType)
+
+
 def source_of(rng: Variable) -> Source:
     """Return a generator's state, and what makes it the generator in a later one."""
     if isinstance(rng.type, PortableGeneratorType) or are_portable():
