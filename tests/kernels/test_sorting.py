@@ -71,6 +71,27 @@ def test_keys_at_positions_are_those_of_the_sorted_keys(spread: int, mode: str) 
     np.testing.assert_array_equal(found, np.sort(keys)[at])
 
 
+@pytest.mark.parametrize("mode", ["C", "NUMBA", "JAX", "PYTORCH"])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64"])
+def test_partition_keeps_the_order_on_each_side_on_all_backends(dtype: str, mode: str) -> None:
+    x, k = tt.tensor(dtype=dtype, shape=(None, None)), tt.lscalar()
+    outputs = [tt.partition(x, k), tt.argpartition(x, k)]
+    split, plain = function([x, k], outputs, mode=mode), function([x, k], outputs, mode="VM")
+    numbers = np.random.default_rng(2).integers(-3, 4, (4, 200)).astype(dtype)
+    if dtype != "int64":
+        numbers[:3][numbers[:3] == 2] = np.nan
+        numbers[numbers == 0] = -0.0
+        numbers[:, ::3] = abs(numbers[:, ::3])
+    for at in (0, 70, 110, -30, 199):
+        found, wanted = split(numbers, at), plain(numbers, at)
+        for y, z in zip(found, wanted, strict=True):
+            np.testing.assert_array_equal(y, z)
+        np.testing.assert_array_equal(np.signbit(found[0]), np.signbit(wanted[0]))
+        row, middle = numbers[3].tolist(), sorted(numbers[3].tolist())[at]
+        sides = ([y for y in row if y < middle], [y for y in row if y == middle], [y for y in row if y > middle])
+        np.testing.assert_array_equal(found[0][3], np.concatenate(sides))
+
+
 @pytest.mark.parametrize("mode", ["VM", "C", "NUMBA"])
 @pytest.mark.parametrize("dtype", ["bool", "int8", *KINDS])
 def test_partition_puts_the_others_before_and_behind(dtype: str, mode: str) -> None:

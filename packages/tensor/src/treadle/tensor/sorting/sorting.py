@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treadle.config import text_of
-from treadle.graph import Form, Variable, as_flag, static_op
+from treadle.graph import Form, Variable, as_flag, static_op, vectorize_graph
 from treadle.tensor.arguments.axes import at_axis, normalize_axis, several_axes
 from treadle.tensor.arguments.values import as_choice, as_integer, known_integer
-from treadle.tensor.batches.batching import spread_all
 from treadle.tensor.elementwise.arithmetic import add, mul, sub
-from treadle.tensor.elementwise.cast import cast
-from treadle.tensor.elementwise.comparison import isnan
+from treadle.tensor.elementwise.cast import cast, switch
+from treadle.tensor.elementwise.comparison import isnan, le, lt
+from treadle.tensor.elementwise.logic import logical_and, logical_not, logical_or
 from treadle.tensor.errors import AxisError, DtypeError, ShapeError, TensorTypeError
 from treadle.tensor.indexing.gathering import put_along_axis, take_along_axis
 from treadle.tensor.ops.tensor_op import Derivatives, Discrete, Variables
@@ -193,7 +193,7 @@ class Partition(_Ordering):
     """The elements along an axis around one that is where sorting puts it, and the positions where they were.
 
     Inputs: a tensor, and an int64 scalar, a position along the axis, which counts from the end where it is negative.
-    No element before it is larger, none behind it is smaller; NaN comes last. Which order the others have is left open.
+    Smaller elements come first, then equal ones, then larger ones, each in the order that they had; NaN is the largest.
 
     Parameters
     ----------
@@ -216,23 +216,34 @@ class Partition(_Ordering):
         return Form.call("partition", list(node.inputs), {"axis": self.axis})
 
     def perform(self, node: Apply, inputs: Sequence[np.ndarray], output_storage: Sequence[list[np.ndarray]]) -> None:
-        """Select with NumPy's argpartition."""
+        """Select with NumPy's partition, and sort by what is smaller, equal and larger."""
         x, at = inputs[0], int(inputs[1])
         n = x.shape[self.axis]
         if x.size and not -n <= at < n:
             msg = f"{self}: position {at} is out of range for {n} elements. Positions run from {-n} to {n - 1}."
             raise IndexError(msg)
-        if not x.size or x.dtype == np.float16:
-            order = np.argsort(x, axis=self.axis, kind="stable")
-        else:
-            order = np.argpartition(x, at, axis=self.axis)
+        sides = np.zeros(x.shape, "int8")
+        if x.size:
+            ordered = _sorted(x, self.axis) if x.dtype == np.float16 else np.partition(x, at, axis=self.axis)
+            middle = np.take(ordered, [at], axis=self.axis)
+            is_nan = np.isnan(middle)
+            sides += ~(x <= middle) & ~is_nan
+            sides -= (x < middle) | (is_nan & ~np.isnan(x))
+        order = np.argsort(sides, axis=self.axis, kind="stable")
         output_storage[0][0] = np.take_along_axis(x, order, self.axis)
         output_storage[1][0] = order.astype("int64", copy=False)
 
     def decompose(self, *inputs: Variable) -> Sequence[Variable]:
-        """Return the elements in order, and the positions that sort."""
-        x = inputs[0]
-        return [Sort(self.axis)(x), ArgSort(self.axis)(x)]
+        """Sort by what is smaller, equal and larger."""
+        x, at = tensors(inputs)
+        place = switch(lt(at, 0), add(at, shape_i(x, self.axis)), at)
+        middle: TensorVariable = OrderStatistics(self.axis)(x, dimshuffle(place, NEW))
+        is_before, is_behind = lt(x, middle), logical_not(le(x, middle))
+        if x.type.numpy_dtype.kind == "f":
+            is_before = logical_or(is_before, logical_and(isnan(middle), logical_not(isnan(x))))
+            is_behind = logical_and(is_behind, logical_not(isnan(middle)))
+        order: TensorVariable = ArgSort(self.axis)(sub(cast(is_behind, "int8"), cast(is_before, "int8")))
+        return [take_along_axis(x, order, self.axis), order]
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
         """Put the cotangent of the elements back where they came from."""
@@ -253,13 +264,11 @@ class Partition(_Ordering):
     def vectorize_node(  # type: ignore[override]  # two results
         self, node: TensorNode, *inputs: TensorVariable
     ) -> Sequence[Variable]:
-        """Select along the axis behind the batch; sort where the position differs along it."""
+        """Select along the axis behind the batch; element by element where the position differs along it."""
         (x, at), (wide, position) = node.inputs, inputs
-        if not batch_ndim(at, position):
-            return Partition(self.axis + batch_ndim(x, wide)).make_node(wide, position).outputs
-        pairs = [(x, wide), (at, position)]
-        axis, spread = self.axis + most_batch(pairs), spread_all(pairs)[0]
-        return [Sort(axis)(spread), ArgSort(axis)(spread)]
+        if batch_ndim(at, position):
+            return vectorize_graph(list(self.decompose(x, at)), {x: wide, at: position})
+        return Partition(self.axis + batch_ndim(x, wide)).make_node(wide, position).outputs
 
 
 _KINDS = (None, "quicksort", "heapsort", "mergesort", "stable")
@@ -417,8 +426,8 @@ def partition(
 ) -> TensorVariable:
     """Return the elements with those at positions `kth` where sorting puts them (as numpy.partition).
 
-    No element before a position is larger, and none behind it is smaller; NaN comes last. As in NumPy, the order of the
-    others is left open.
+    No element before a position is larger, and none behind it is smaller; NaN comes last. NumPy leaves open in which
+    order the others are: around one position they keep the order that they had, around several they are sorted.
 
     Parameters
     ----------

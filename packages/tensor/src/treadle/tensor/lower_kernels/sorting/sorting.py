@@ -313,7 +313,7 @@ def select_lines(x: Array4[T], positions: Vector[int64], found: Pointer[uint64],
 def part_lines(
     x: Array4[T], position: int, o: Array4[T], order: Array4[int64], keys: Pointer[uint64], *, kind: str
 ) -> int:
-    """Put the elements of each line around the one that sorting puts at a position, each part in its order."""
+    """Put the elements of each line around the one that sorting puts at a position, in the order that they had."""
     n = x.shape[3]
     at = position + n if position < 0 else position
     if x.shape[0] * x.shape[1] * x.shape[2] * n == 0:
@@ -329,10 +329,10 @@ def part_lines(
                 numbers = order.pointer + (i * order.strides[0] + j * order.strides[1] + k * order.strides[2])
                 if step == 1:
                     for d in independent(range(n)):
-                        keys[d] = sort_key(source, d, kind=kind, zeros=False)
+                        keys[d] = sort_key(source, d, kind=kind, zeros=True)
                 else:
                     for e in range(n):
-                        keys[e] = sort_key(source, e * step, kind=kind, zeros=False)
+                        keys[e] = sort_key(source, e * step, kind=kind, zeros=True)
                 pivot = select_key(keys, keys + n, n, at)
                 fewer = 0
                 equal = 0
