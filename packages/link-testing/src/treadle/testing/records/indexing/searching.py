@@ -104,6 +104,10 @@ SAMPLES: tuple[Sample, ...] = costly(
                REALS, variants=("plain", "empty", "long", "strided", "reversed"))
         for side in ("left", "right")
     ),
+    Sample("is_in", F, tt.isin, np.isin,
+           (Operand({"plain": (3, 4), "long": (11, 97)}, values=lambda rng, n: rng.integers(0, 11, n)),
+            Operand({"plain": (9,), "empty": (0,), "long": (97,)}, values=_sorted)),
+           REALS, variants=("plain", "empty", "long", "fortran", "strided", "reversed")),
     Sample("bincount", F, tt.bincount, np.bincount, (positions(3, 0, 3, 7, 1, 0),), ("int64",),
            variants=("plain", "strided", "reversed"), optional=True, ragged=(0,), computed_shape=True),
     Sample("bincount_weighted", F, tt.bincount, np.bincount,
