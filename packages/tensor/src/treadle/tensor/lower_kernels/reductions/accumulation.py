@@ -11,6 +11,7 @@ from treadle.kernels.language import (
     SHAPE,
     Array4,
     Number,
+    Pointer,
     element,
     exp,
     independent,
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound=Number)
 S = TypeVar("S", bound=Number)
 _LOG_2 = math.log(2)
+# From so many integers on, sums of four at a time pay.
+_MANY = 16
 # What an accumulation of truth values is.
 _OF_TRUTH = {"sum": "any", "max": "any", "prod": "all", "min": "all"}
 
@@ -54,12 +57,48 @@ def joined(a: T, y: T, *, kind: str) -> T:
     return y + log1p(exp(a - y)) if y > a else a + y
 
 
+@kernel(inline=True)
+def add_up(x: Pointer[T], o: Pointer[S], n: int) -> int:
+    """Write the sums of the first of n integers: in any order, so that each waits for that of four before."""
+    a = element(S, x[0])
+    o[0] = a
+    at = 1
+    while at + 4 <= n:
+        y = element(S, x[at])
+        z = element(S, x[at + 2])
+        two = y + element(S, x[at + 1])
+        o[at] = a + y
+        o[at + 1] = a + two
+        o[at + 2] = a + (two + z)
+        a = a + (two + (z + element(S, x[at + 3])))
+        o[at + 3] = a
+        at += 4
+    for t in range(at, n):
+        a = a + element(S, x[t])
+        o[t] = a
+    return OK
+
+
+@kernel
+def add_up_lines(x: Array4[T], o: Array4[S]) -> int:
+    """Add up integers along the last axis, on which they and the sums lie one behind the other."""
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            for k in range(x.shape[2]):
+                source = x.pointer + (i * x.strides[0] + j * x.strides[1] + k * x.strides[2])
+                target = o.pointer + (i * o.strides[0] + j * o.strides[1] + k * o.strides[2])
+                add_up(source, target, x.shape[3])
+    return OK
+
+
 @kernel
 def accumulate_lines(x: Array4[T], o: Array4[S], *, kind: str) -> int:
     """Walk along the last axis, on which the elements of results lie one behind the other."""
     n = x.shape[3]
     if n == 0:
         return OK
+    if kind == "sum" and not is_floating(S) and not is_complex(S) and x.strides[3] == 1 and n >= _MANY:
+        return add_up_lines(x, o)
     for i in range(x.shape[0]):
         for j in range(x.shape[1]):
             for k in range(x.shape[2]):
@@ -67,21 +106,7 @@ def accumulate_lines(x: Array4[T], o: Array4[S], *, kind: str) -> int:
                 target = o.pointer + (i * o.strides[0] + j * o.strides[1] + k * o.strides[2])
                 a = element(S, source[0])
                 target[0] = a
-                first = 1
-                if kind == "sum" and not is_floating(S) and not is_complex(S):
-                    # Integers add up in any order: each sum waits for that of four before.
-                    while x.strides[3] == 1 and first + 4 <= n:
-                        y = element(S, source[1])
-                        z = element(S, source[3])
-                        two = y + element(S, source[2])
-                        target[first] = a + y
-                        target[first + 1] = a + two
-                        target[first + 2] = a + (two + z)
-                        a = a + (two + (z + element(S, source[4])))
-                        target[first + 3] = a
-                        source = source + 4
-                        first += 4
-                for t in range(first, n):
+                for t in range(1, n):
                     source = source + x.strides[3]
                     a = element(S, joined(a, element(S, source[0]), kind=kind))
                     target[t] = a
