@@ -14,6 +14,7 @@ from treadle.compile import function
 from treadle.config import config
 from treadle.graph import DuplicateRegistrationError, FunctionGraph, LoweringError, NodeError, Op
 from treadle.link.jax import BACKEND, JAX, SCALARS, Checked
+from treadle.link.jax.errors import BranchShapeError
 from treadle.link.vm import ProgramGraph
 
 if TYPE_CHECKING:
@@ -199,3 +200,25 @@ def test_integers_are_divided_once() -> None:
         text = str(link([a, b], [out]).jaxpr(*values))
         assert text.count(" div ") + text.count(" rem ") == 1
         assert_like_vm([a, b], [out], *values)
+
+
+@pytest.mark.parametrize("taken", [0, 1])
+def test_a_branch_whose_lengths_do_not_fit_is_named_although_it_is_not_taken(taken: int) -> None:
+    x, y, c = tt.dvector("x"), tt.dvector("y"), tt.lscalar("c")
+    branches = [x + y, x]
+    chosen = tt.ifelse(c, *(branches if taken == 0 else branches[::-1]))  # this line
+    f = function([c, x, y], chosen, mode="JAX")
+    name = "first branch, for where the condition is true" if taken == 0 else "second branch, for where the condition"
+    with pytest.raises(BranchShapeError, match=rf"^ifelse: .*{name}.*test_lowering\.py:\d+ .*this line.*traces both"):
+        f(taken, np.ones(4), np.ones(3))
+    assert f(taken, np.ones(4), np.ones(4)).tolist() == [1.0] * 4
+    with pytest.raises(ValueError, match=r"Add: .*broadcast"):
+        f(1 - taken, np.ones(4), np.ones(3))
+
+
+def test_a_position_out_of_bounds_in_a_branch_not_taken_is_named() -> None:
+    x, c = tt.dvector("x"), tt.lscalar("c")
+    f = function([c, x], tt.ifelse(c, x[5], tt.ifelse(tt.gt(x.sum(), 3), x.sum(), x[0])), mode="JAX")
+    with pytest.raises(BranchShapeError, match=r"^ifelse: JAX cannot trace the first branch.*out of bounds"):
+        f(0, np.ones(4))
+    assert f(0, np.ones(6)) == 6

@@ -167,3 +167,23 @@ def test_numbers_of_bfloat16_that_a_narrower_dtype_lacks_are_refused() -> None:
         with pytest.raises(TypeError, match=r"bfloat16.*would lose precision.* astype\('float16'\)"):
             function([x], x, mode="JAX")(given)
         assert function([x], x, mode="JAX", allow_input_downcast=True)(given).tolist() == [0]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "int8", "uint16", "bool"])
+def test_parts_written_and_added_have_all_bits_of_the_vm(dtype: str) -> None:
+    x, y = tt.matrix("x", dtype=dtype), tt.matrix("y", dtype=dtype)
+    zeros = np.zeros((20, 5), dtype)
+    values = (zeros if dtype in {"bool", "uint16"} else -zeros), np.ones((20, 5), dtype)
+    outs = [
+        tt.inc_subtensor(x[1:], y[1:]),
+        tt.inc_subtensor(x[::-1, 1], y[:, 0]),
+        tt.inc_subtensor(x[3::9], y[:2]),
+        tt.set_subtensor(x[3::9, ::-1], y[:2]),
+        tt.set_subtensor(x[-2::-9, 2], y[:3, 0]),
+        tt.set_subtensor(tt.full((20, 5), tt.constant(np.ones((), dtype)))[1::2, ::-1], x[:10]),
+        tt.set_subtensor(tt.zeros_like(x)[2], x[2]),
+        tt.inc_subtensor(tt.zeros_like(x)[2:], y[2:]),
+    ]
+    program, reference = link([x, y], outs), function([x, y], outs, mode="VM")
+    for got, wanted in zip(program(*values), reference(*values), strict=True):
+        assert got.tobytes() == wanted.tobytes()

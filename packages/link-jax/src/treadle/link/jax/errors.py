@@ -15,7 +15,7 @@ class CheckFailedError(TreadleError, ValueError):
 
 
 class BranchShapeError(TreadleError, ValueError):
-    """The branches of a choice have different shapes, which XLA does not allow."""
+    """The branches of a choice have different shapes, or one has lengths that do not fit; JAX traces both."""
 
 
 class CarryShapeError(TreadleError, ValueError):

@@ -64,7 +64,7 @@ class _Rules(ArrayRules):
         """Lower to a concatenation, or to padding, in a third of the time, where arrays of one number stand at ends."""
         joined: Callable[..., jax.Array] = super().join(op, node)
         dtype = node.outputs[0].type.dtype
-        fills = [_fill(x) for x in node.inputs]
+        fills = [filled_with(x) for x in node.inputs]
         number = next((fill for fill in (fills[0], fills[-1]) if fill is not None), None)
         if number is None:
             return joined
@@ -95,7 +95,7 @@ class _Rules(ArrayRules):
         return flagged
 
 
-def _fill(x: TensorVariable) -> np.ndarray | None:
+def filled_with(x: TensorVariable) -> np.ndarray | None:
     """Return the number that an array holds throughout, if that is known."""
     made_by = x.owner
     if made_by is None or not isinstance(made_by.op, Alloc) or not isinstance(made_by.inputs[0], Constant):

@@ -327,7 +327,12 @@ class Trace:
             def run() -> tuple[jax.Array, ...]:
                 # No other branch knows the variables that are made here.
                 inner = Trace(values, actual)
-                inner.run(arm.steps)
+                try:
+                    inner.run(arm.steps)
+                except BranchShapeError:
+                    raise
+                except Exception as error:
+                    raise _refused(step, arm, error) from error
                 inside.append(inner)
                 flags = (jnp.asarray(False) if flag is None else flag for flag in (inner.failed(), inner.differs()))
                 results = (
@@ -356,6 +361,17 @@ def _captured(arms: Iterable[Arm]) -> set[Variable]:
             if isinstance(step, Choice):
                 captured |= _captured(step.arms)
     return captured
+
+
+def _refused(choice: Choice, arm: Arm, error: Exception) -> BranchShapeError:
+    """Return the error of a branch that cannot be traced, as that of lengths which do not fit."""
+    name, value = ("first", "true") if arm is choice.arms[0] else ("second", "false")
+    reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return BranchShapeError(
+        f"ifelse: JAX cannot trace the {name} branch, for where the condition is {value} ({reason})"
+        f"{choice.node.where()}. JAX traces both branches, whichever is taken. Give the branch lengths and positions "
+        "that fit in every call, or pick another mode."
+    )
 
 
 def _cond(node: Apply, condition: jax.Array, first: BranchFunction, second: BranchFunction) -> tuple[jax.Array, ...]:

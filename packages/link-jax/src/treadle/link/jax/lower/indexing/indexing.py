@@ -16,6 +16,7 @@ from jax import lax
 from treadle.config import dataclass
 from treadle.graph import Constant, Variable
 from treadle.link.jax.lower.elementwise.scalar.elementary import add
+from treadle.link.jax.lower.shared import filled_with
 from treadle.link.jax.open_lengths import as_length, as_traced, has_open, is_open
 from treadle.link.jax.table import JAX, Array, Assumed, Checked, Limit, TakesAssumed
 from treadle.tensor import (
@@ -103,6 +104,12 @@ class Window:
         if not math.prod(self.counts):
             return x
         y = lax.rev(lax.expand_dims(y, self.dropped), self.reversed)
+        slices = self._slices()
+        if slices is not None and max(self.steps) >= _FAR_APART:
+            place = x.at[slices]
+            y = y if replace else add(place.get(), y)
+            y = y if unless is None else jnp.where(unless, place.get(), y)
+            return place.set(y, indices_are_sorted=True, unique_indices=True)
         if any(step > 1 for step in self.steps):
             spread = [(0, 0, step - 1) for step in self.steps]
             block = self._block(x)
@@ -114,6 +121,21 @@ class Window:
         if unless is not None:
             y = jnp.where(unless, self._block(x), y)
         return lax.dynamic_update_slice(x, y, self._origin())
+
+    def placed(self, values: jax.Array, fill: np.ndarray) -> jax.Array | None:
+        """Return an array of one number with the part replaced by values; None where the part's place is not known."""
+        slices = self._slices()
+        if slices is None or not math.prod(self.counts):
+            return None
+        y = lax.rev(lax.expand_dims(jnp.broadcast_to(values, self.shape), self.dropped), self.reversed)
+        around = [(s.start, n - s.stop, s.step - 1) for n, s in zip(self.of, slices, strict=True)]
+        return lax.pad(y, fill.astype(y.dtype), around)
+
+    def _slices(self) -> tuple[slice, ...] | None:
+        """Return the block's elements as slices, None where it begins where only the call knows."""
+        parts = zip(self.starts, self.sizes, self.steps, strict=True)
+        slices = [slice(s, s + size, step) for s, size, step in parts if isinstance(s, int)]
+        return tuple(slices) if len(slices) == len(self.starts) else None
 
     def checked(self, value: jax.Array) -> jax.Array | Checked[jax.Array]:
         """Return a value with the bounds of the positions, and what is assumed about the slices."""
@@ -144,6 +166,8 @@ class Window:
         self.steps.append(abs(step))
 
 
+# Elements at such distances are written one by one; nearer ones with what is between them, all at once.
+_FAR_APART = 8
 # No array is so long, and its double fits into int64.
 _LONGEST = 2**62
 
@@ -327,7 +351,11 @@ def subtensor(op: Subtensor | AdvancedSubtensor, node: TensorNode) -> TakesAssum
 
 @JAX.register(IncSubtensor, AdvancedIncSubtensor)
 def inc_subtensor(op: IncSubtensor | AdvancedIncSubtensor, node: TensorNode) -> TakesAssumed:
-    """Lower to a slice updated in a new array, or a scatter into it; to bool is added by "or"."""
+    """Lower to a slice updated in a new array, or a scatter into it; to bool is added by "or".
+
+    A part of an array of one number is padded with that number, which XLA does in one pass.
+    """
+    fill = filled_with(node.inputs[0])
 
     def write(unless: jax.Array | None, x: jax.Array, y: jax.Array, *parts: Given) -> jax.Array | Checked[jax.Array]:
         if has_open(x.shape) or any(map(is_open, parts)):
@@ -335,7 +363,15 @@ def inc_subtensor(op: IncSubtensor | AdvancedIncSubtensor, node: TensorNode) -> 
         window = _window(op.entries, x.shape, parts)
         index = _gather(window, op.entries, parts, node.inputs[2:])
         if index is None:
-            return window.checked(window.write(x, y, op.set, unless))
+            whole = None
+            if fill is not None and op.set:
+                whole = window.placed(y, fill)
+            elif fill is None and not op.set and unless is None and 2 * math.prod(window.counts) >= x.size:
+                # One pass, with what computes both. A negative zero changes nothing; of arrays that XLA knows to be
+                # zeros it would make it, in place of a sum.
+                padded = window.placed(y, -np.zeros((), x.dtype) if x.dtype != bool else np.zeros((), bool))
+                whole = None if padded is None else add(x, padded)
+            return window.checked(window.write(x, y, op.set, unless) if whole is None else whole)
         if unless is not None:
             # Nothing is written at positions beyond the end.
             index = tuple(
