@@ -44,6 +44,8 @@ def calls(inputs: list[Any], output: Any) -> int:
         ([A], A.var(1, keepdims=True), 1),
         ([A], A.std(0, ddof=1), 1),
         ([A], tt.nan_to_num(A, nan=1.0), 1),
+        ([A, B], tt.stack([A, B], axis=1), 1),
+        ([A, v], tt.concatenate([A, v[None, :]]), 2),
         ([v], tt.sort(v)[:2], 1),
         ([A], tt.argsort(A, axis=1)[:, -2:], 1),
         ([A], tt.any(tt.isnan(A)), 2),

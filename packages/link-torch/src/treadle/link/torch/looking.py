@@ -22,6 +22,14 @@ def all_finite(x: torch.Tensor) -> bool:
     return bool(total - total == 0)
 
 
+def has_no_nan(x: torch.Tensor) -> bool:
+    """Whether floats are known not to be NaN; infinities of both signs make the answer False, too."""
+    if not can_look(x):
+        return False
+    total = (x.sum() if x.ndim else x).item()
+    return bool(total == total)
+
+
 def all_positive(x: torch.Tensor) -> bool:
     """Whether integers are known to be 1 or more; through NumPy, whose minimum takes a tenth of the time."""
     return can_look(x) and x.numel() > 0 and bool(x.numpy().min() > 0)

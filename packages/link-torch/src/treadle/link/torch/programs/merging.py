@@ -80,7 +80,7 @@ def merged(fgraph: FunctionGraph, node: Apply) -> Merged | None:
     if isinstance(node.op, DimShuffle):
         return _vector_product(fgraph, node.op, node)
     if isinstance(node.op, Join):
-        return _arranged(rotation(node) or nested_join(fgraph, node))
+        return _stacked(node.op, node) or _arranged(rotation(node) or nested_join(fgraph, node))
     if isinstance(node.op, Subtensor):
         return _arranged(end_of_order(fgraph, node))
     if isinstance(node.op, DeepCopyOp):
@@ -137,6 +137,21 @@ def _swapped(search: Callable[..., Sequence[torch.Tensor]], x: torch.Tensor) -> 
 
 def _arranged(found: Arranged | None) -> Merged | None:
     return None if found is None else Merged(found[0], tuple(found[1]), tuple(found[2]))
+
+
+def _stacked(op: Join, node: Apply) -> Merged | None:
+    """Return a join of tensors along a dimension that each of them was given for it."""
+    makers = [x.owner for x in node.inputs]
+    ndim = tensors(node.outputs)[0].type.ndim
+    order = (*range(op.axis), "x", *range(op.axis, ndim - 1))
+    parts = [maker.inputs[0] for maker in makers if maker is not None and maker.op == DimShuffle(order, ndim - 1)]
+    if len(parts) < len(makers) or len({x.type.dtype for x in tensors(parts)}) > 1:
+        return None
+    return Merged(partial(_stack, op.axis), tuple(parts))
+
+
+def _stack(axis: int, *parts: torch.Tensor) -> torch.Tensor:
+    return torch.stack(parts, axis)
 
 
 def _of_one(out: TensorVariable) -> Merged | None:

@@ -34,6 +34,12 @@ def arange(op: ARange, node: TensorNode) -> Lowered:
             raise ValueError(msg)
         distance, stride = (stop - start, step) if step > 0 else (start - stop, -step)
         count = (distance + stride - 1) // stride if distance > 0 else 0
-        return conversion(torch.arange(count, dtype=torch.int64, device=place) * step + start)
+        numbers = torch.arange(count, dtype=torch.int64, device=place)
+        # Symbolic bounds are not looked at: code is compiled for all of them.
+        if type(step) is not int or step != 1:
+            numbers = numbers * step
+        if type(start) is not int or start != 0:
+            numbers = numbers + start
+        return conversion(numbers)
 
     return run
