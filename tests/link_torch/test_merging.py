@@ -14,6 +14,7 @@ from treadle.config import config
 
 A, B, v, w = tt.dmatrix("A"), tt.dmatrix("B"), tt.dvector("v"), tt.dvector("w")
 MATRIX, VECTOR = sample("float64", (3, 4)), sample("float64", (4,))
+centred = A - A.mean(1, keepdims=True)
 VALUES: dict[Any, Any] = {A: MATRIX, B: 2 - MATRIX, v: VECTOR, w: 1 - VECTOR}
 
 
@@ -43,6 +44,8 @@ def calls(inputs: list[Any], output: Any) -> int:
         ([A], A.std(), 1),
         ([A], A.var(1, keepdims=True), 1),
         ([A], A.std(0, ddof=1), 1),
+        ([A, v, w], centred / tt.sqrt(A.var(1, keepdims=True) + 1e-5) * v + w, 1),
+        ([A], centred / tt.sqrt(A.var(1, keepdims=True) + 1e-5), 1),
         ([A], tt.nan_to_num(A, nan=1.0), 1),
         ([A, B], tt.stack([A, B], axis=1), 1),
         ([A, v], tt.concatenate([A, v[None, :]]), 2),
@@ -141,6 +144,26 @@ def test_spreads_of_every_dtype_and_of_what_is_not_a_number(dtype: str) -> None:
     if dtype == "float32":
         check([x], outputs, [np.array([[np.nan, 1, 2], [np.inf, 1, 2]], dtype)])
         check([x], outputs, [sample(dtype, (3, 4))], compiled=True)
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (1, 4), (3, 1), (0, 4), (3, 0)])
+def test_normalized_rows_are_those_of_the_formula(shape: tuple[int, int]) -> None:
+    values = sample("float64", shape)
+    core = centred / tt.sqrt(A.var(1, keepdims=True) + 1e-5)
+    # The last of them is normalized along the columns, which PyTorch has no function for.
+    columns = (A - A.mean(0)) / tt.sqrt(A.var(0) + 1e-5)
+    outputs = [core * v + w, w + v * core, core + v, columns * v + w]
+    for output in (*outputs, core * v + w + core, tt.grad((core * v + w).sum() ** 2, A)):
+        for scale in (np.arange(1.0, shape[1] + 1), np.full(1, 0.5)):
+            f, expected = (
+                function([A, v, w], output, mode=mode, on_unused_input="ignore") for mode in ("PYTORCH", "VM")
+            )
+            given = (values, scale, scale - 2)
+            np.testing.assert_allclose(f(*given), expected(*given), rtol=1e-9, atol=1e-12)
+    f = function([A, v, w], core * v + w, mode="PYTORCH")
+    if values.size:
+        values[0, 0] = np.inf
+        assert np.isnan(f(values, np.ones(shape[1]), np.ones(shape[1]))[0]).all()
 
 
 def test_what_only_looks_like_a_variance_is_none() -> None:

@@ -19,7 +19,7 @@ from treadle.graph import Apply, DeepCopyOp, FunctionGraph, Variable
 from treadle.link.torch.programs.arranging import Arranged, end_of_order, nested_join, reversed_copy, rotation, triangle
 from treadle.link.torch.programs.patterns import both_orders, length_behind, made_by, number
 from treadle.link.torch.programs.storage import kind, working
-from treadle.link.torch.programs.variances import deviation, squared_behind_root, variance
+from treadle.link.torch.programs.variances import deviation, normalized, squared_behind_root, variance
 from treadle.link.torch.table import Results
 from treadle.tensor import (
     ArgReduction,
@@ -92,7 +92,7 @@ def merged(fgraph: FunctionGraph, node: Apply) -> Merged | None:
         return None
     if working(out.type.dtype) != out.type.dtype:
         return None
-    spread = variance(fgraph, out) or deviation(fgraph, out)
+    spread = variance(fgraph, out) or deviation(fgraph, out) or normalized(fgraph, out)
     if spread is not None:
         return Merged(*spread)
     return _arranged(triangle(out)) or _with_length(node.op, node) or _of_one(out)

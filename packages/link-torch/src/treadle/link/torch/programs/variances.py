@@ -1,4 +1,4 @@
-"""Variances and standard deviations as PyTorch's own functions.
+"""Variances, standard deviations and what is normalized by them as PyTorch's own functions.
 
 In a graph a variance is the sum of the squares of what the mean leaves, divided by the degrees of freedom: ten nodes,
 each of which goes through the tensor or costs a call.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import TypeAlias
 
 import torch
@@ -29,6 +30,27 @@ class _Divisor:
 
     length: Variable | None
     number: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Variance:
+    """A variance in a graph: of what, along which axes, and whether these are kept."""
+
+    of: TensorVariable
+    axes: tuple[int, ...]
+    keeps: bool
+    # What the mean's sum, and that of the squares, are divided by.
+    count: _Divisor
+    freedom: _Divisor
+    # What the mean leaves, and what is computed of it for the variance alone.
+    centred: TensorVariable
+    inner: tuple[TensorVariable, ...]
+
+    @property
+    def is_of_itself(self) -> bool:
+        """Whether both divisors are known to be the number of elements, by the tensor's own lengths."""
+        length = self.count.length
+        return length is not None and self.count == self.freedom and _counts(length, self.of, self.axes)
 
 
 def variance(fgraph: FunctionGraph, out: TensorVariable) -> Spread | None:
@@ -55,12 +77,52 @@ def squared_behind_root(out: TensorVariable) -> TensorVariable | None:
     return choice[1] if compared and compared[0] is choice[1] and number(compared[1]) == 0 else None
 
 
-def _spread(
-    fgraph: FunctionGraph,
-    out: TensorVariable,
-    of_library: Callable[..., torch.Tensor],
-    finish: Callable[[torch.Tensor], torch.Tensor],
-) -> Spread | None:
+def normalized(fgraph: FunctionGraph, out: TensorVariable) -> Spread | None:
+    """Return what last axes are brought to mean 0 and variance 1, scaled and shifted by vectors of their own or not."""
+    found = _standard(fgraph, out)
+    if found is not None:
+        return partial(_layer_norm, len(found[0].axes), found[1]), (found[0].of,), ()
+    for scaled, shift in both_orders(made_by(out, "add")):
+        for core, scale in both_orders(made_by(scaled, "mul")):
+            found = _standard(fgraph, core) if len(fgraph.clients[scaled]) == len(fgraph.clients[core]) == 1 else None
+            if found is None:
+                continue
+            given = [_unshuffled(v) for v in (scale, shift)]
+            count, ndim = len(found[0].axes), found[0].of.type.ndim
+            order = (*("x" for _ in range(ndim - count)), *range(count))
+            if all(v.owner is not None and v.owner.op == DimShuffle(order, count) for v in (scale, shift)):
+                return partial(_layer_norm, count, found[1]), (found[0].of, *given), ()
+    return None
+
+
+def _standard(fgraph: FunctionGraph, out: TensorVariable) -> tuple[_Variance, float] | None:
+    """Return the variance by whose root what its mean leaves is divided, along last axes, and what is added to it."""
+    quotient = made_by(out, "true_div")
+    root = made_by(quotient[1], "sqrt") if quotient else ()
+    for spread, added in both_orders(made_by(root[0], "add")) if root else ():
+        found, least = _variance_of(spread), number(added)
+        if found is None or found.centred is not quotient[0] or not found.keeps or least is None or least <= 0:
+            continue
+        ndim = found.of.type.ndim
+        if found.axes != (*range(ndim - len(found.axes), ndim),) or len(found.axes) == ndim or not found.is_of_itself:
+            continue
+        inner = {quotient[1], root[0], spread, *found.inner}
+        if all(len(fgraph.clients[v]) == 1 for v in inner) and len(fgraph.clients[found.centred]) == 2:
+            return found, least
+    return None
+
+
+def _layer_norm(count: int, least: float, x: torch.Tensor, *given: torch.Tensor) -> torch.Tensor:
+    shape = x.shape[x.ndim - count :]
+    if x.numel() > 0 and all(v.shape == shape for v in given) and not torch.compiler.is_compiling():
+        return torch.layer_norm(x, shape, *given, eps=least)
+    axes = [*range(x.ndim - count, x.ndim)]
+    rest = x - torch.sum(x, axes, keepdim=True) / math.prod(shape)
+    core = rest / torch.sqrt(torch.sum(torch.square(rest), axes, keepdim=True) / math.prod(shape) + least)
+    return core * given[0] + given[1] if given else core
+
+
+def _variance_of(out: TensorVariable) -> _Variance | None:
     total, freedom = _divided(out)
     summed = None if total is None else _summed(total)
     if total is None or freedom is None or summed is None:
@@ -70,8 +132,6 @@ def _spread(
     parts = made_by(centred[0], "sub") if centred else ()
     if not parts or parts[0].type.dtype != out.type.dtype:
         return None
-    if any(len(fgraph.clients[v]) != 1 for v in {total, _unshuffled(total), squares, centred[0]}):
-        return None
     x, mean = parts
     mean_total, count = _divided(mean)
     mean_summed = None if mean_total is None else _summed(mean_total)
@@ -79,9 +139,22 @@ def _spread(
         return None
     if mean.type.ndim != x.type.ndim or not (mean_summed[2] or len(axes) == x.type.ndim):
         return None
-    if count.length is not None and count == freedom and _counts(count.length, x, axes):
+    return _Variance(x, axes, keeps, count, freedom, centred[0], (total, _unshuffled(total), squares))
+
+
+def _spread(
+    fgraph: FunctionGraph,
+    out: TensorVariable,
+    of_library: Callable[..., torch.Tensor],
+    finish: Callable[[torch.Tensor], torch.Tensor],
+) -> Spread | None:
+    found = _variance_of(out)
+    if found is None or any(len(fgraph.clients[v]) != 1 for v in {*found.inner, found.centred}):
+        return None
+    x, axes, keeps = found.of, found.axes, found.keeps
+    if found.is_of_itself:
         return _of_itself(of_library, finish, axes, keeps, len(axes) == x.type.ndim), (x,), ()
-    divisors = (count, freedom)
+    divisors = (found.count, found.freedom)
 
     def run(x: torch.Tensor, *lengths: int) -> torch.Tensor:
         rest = iter(lengths)
