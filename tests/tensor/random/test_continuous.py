@@ -21,9 +21,12 @@ def test_gamma_takes_a_rate_or_a_scale() -> None:
     assert by_rate.eval() == by_scale.eval() == np.random.default_rng(1).gamma(2.5, 0.25)
 
 
-@pytest.mark.parametrize("parameters", [{}, {"rate": 1.0, "scale": 1.0}])
-def test_gamma_refuses_both_of_rate_and_scale_and_neither(parameters: dict[str, float]) -> None:
-    with pytest.raises(ArgumentError, match="either rate or scale"):
+@pytest.mark.parametrize(
+    ("parameters", "told"),
+    [({}, "got none. Give one by name"), ({"rate": 1.0, "scale": 1.0}, "got both. Leave one out")],
+)
+def test_gamma_refuses_both_of_rate_and_scale_and_neither(parameters: dict[str, float], told: str) -> None:
+    with pytest.raises(ArgumentError, match=f"either rate or scale is needed, {told}"):
         tr.gamma(2.5, **parameters)
 
 

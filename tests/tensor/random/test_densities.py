@@ -240,7 +240,7 @@ def test_wrong_parameters_give_nan_and_wrong_calls_are_told() -> None:
     assert float(R.gamma.logpdf(1.0, 2.0, scale=0.5).eval()) == pytest.approx(stats.gamma(2.0, scale=0.5).logpdf(1.0))
     for wrong, message in (
         (R.normal.logpdf, "normal.logpdf: missing a required argument: 'x'. Call normal.logpdf"),
-        (lambda: R.gamma.logpdf(1.0, 2.0), "gamma.logpdf: either rate or scale is needed, got none"),
+        (lambda: R.gamma.logpdf(1.0, 2.0), "gamma.logpdf: either rate or scale is needed, got none. Give one"),
         (lambda: R.normal.ppf, "'NormalRV' object has no attribute 'ppf'"),
         (lambda: R.skewnorm.icdf, "skewnorm: there is no function 'icdf'. It has logpdf, pdf, cdf"),
         (lambda: R.zipf.logpmf, "zipf: there is no function 'logpmf'"),

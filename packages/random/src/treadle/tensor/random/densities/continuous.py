@@ -536,7 +536,8 @@ def _shape_and_scale(
         return shape, scale
     if rate is not None and scale is None:
         return shape, 1.0 / floats(rate)
-    msg = f"gamma: either rate or scale is needed, got {'none' if rate is None else 'both'}. Leave one out."
+    received, advice = ("none", "Give one by name.") if rate is None else ("both", "Leave one out.")
+    msg = f"gamma: either rate or scale is needed, got {received}. {advice}"
     raise ArgumentError(msg)
 
 

@@ -256,7 +256,8 @@ def gamma(shape: Operand, rate: Operand | None = None, scale: Operand | None = N
     (3,)
     """
     if (rate is None) == (scale is None):
-        msg = f"gamma: either rate or scale is needed, got {'none' if rate is None else 'both'}. Leave one out."
+        received, advice = ("none", "Give one by name.") if rate is None else ("both", "Leave one out.")
+        msg = f"gamma: either rate or scale is needed, got {received}. {advice}"
         raise ArgumentError(msg)
     return _gamma(shape, scale if rate is None else 1.0 / as_tensor_variable(rate), **options)
 
