@@ -344,12 +344,23 @@ def test_wrong_calls_say_what_is_wrong_and_how_to_call() -> None:
         ("text", "'text' is no array of numbers, NumPy makes dtype <U4 of it"),
         (None, "None is no array of numbers, NumPy makes dtype object of it"),
         ([[1.0], [1.0, 2.0]], "cannot be made a tensor"),
+        (2**70, "1180591620717411303424 does not fit in an integer dtype"),
+        ([[1, -(2**70)]], "does not fit in an integer dtype"),
     ],
 )
 def test_argument_that_does_not_fit_is_named(value: Any, message: str) -> None:
     x: Any = tt.TensorType("float64", (None, 3))("x")
     with pytest.raises(CallError, match=f"function: argument 0, x: .*{message}"):
         compiled([x], x + 1)(value)
+
+
+def test_messages_name_an_input_as_calls_do() -> None:
+    x = tt.dvector("x")
+    f = compiled([In(x, name="rows")], x + 1)
+    with pytest.raises(CallError, match=r"argument 0, rows: .*the rank does not fit"):
+        f(np.ones((2, 2)))
+    with pytest.raises(CallError, match=r"argument 0, rows of type .* is missing"):
+        f()
 
 
 def test_argument_is_converted_where_nothing_is_lost() -> None:

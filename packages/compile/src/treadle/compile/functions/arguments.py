@@ -121,10 +121,14 @@ class Signature:
         missing = [i for i in self._required if slots[i] is MISSING]
         if not missing:
             return
-        listed = [f"argument {i}, {self.inputs[i].variable} of type {self.inputs[i].variable.type}" for i in missing]
+        listed = [f"argument {i}, {self._label(i)} of type {self.inputs[i].variable.type}" for i in missing]
         verb = "is" if len(missing) == 1 else "are"
         msg = f"{self.title}: {'; '.join(listed)}, {verb} missing. Call {self}."
         raise CallError(msg)
+
+    def _label(self, i: int) -> str:
+        """Return what messages call an input: its keyword, or the variable that has none."""
+        return str(self.inputs[i].name or self.inputs[i].variable)
 
     def convert(self, i: int, value: Value, options: Snapshot) -> Value:
         """Return an argument as a value of its input's type, under the options in force when the function was made."""
@@ -140,7 +144,7 @@ class Signature:
             try:
                 return type_.accept(value, strict=item.strict, allow_downcast=item.allow_downcast)
             except (TypeError, ValueError) as error:
-                msg = f"{self.title}: argument {i}, {item.variable}: {error}"
+                msg = f"{self.title}: argument {i}, {self._label(i)}: {error}"
                 raise CallError(msg) from error
 
     def for_python(self) -> inspect.Signature:

@@ -54,6 +54,9 @@ def array_of(what: str, value: object, dtype: DTypeLike | None = None, copy: boo
         raise TensorTypeError(msg, value) from error
     if array.dtype.isbuiltin == _ADDED_DTYPE:
         array = _widened(array)
+    if array.dtype.kind == "O" and array.size and all(type(x) is int for x in array.flat):
+        msg = f"{what}: {text_of(value)} does not fit in an integer dtype. Pass floats, or integers of up to 64 bits."
+        raise TensorTypeError(msg, value)
     if array.dtype.kind not in "biufc":
         msg = f"{what}: {text_of(value)} is no array of numbers, NumPy makes dtype {array.dtype} of it. Pass numbers."
         raise TensorTypeError(msg, value)
