@@ -166,6 +166,16 @@ def test_normalized_rows_are_those_of_the_formula(shape: tuple[int, int]) -> Non
         assert np.isnan(f(values, np.ones(shape[1]), np.ones(shape[1]))[0]).all()
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int64"])
+def test_rows_are_normalized_beside_a_scale_of_another_dtype(dtype: str) -> None:
+    for of, by in ((dtype, "float64"), ("float64", dtype)):
+        x, scale = tensor(of, 2, "x"), tensor(by, 1, "scale")
+        normal = (x - x.mean(1, keepdims=True)) / tt.sqrt(x.var(1, keepdims=True) + 1e-3) * scale + scale
+        f, expected = (function([x, scale], normal, mode=mode) for mode in ("PYTORCH", "VM"))
+        given = sample(of, (3, 4)), sample(by, (4,))
+        np.testing.assert_allclose(f(*given), expected(*given), rtol=1e-2 if "float16" in {of, by} else 1e-5)
+
+
 def test_what_only_looks_like_a_variance_is_none() -> None:
     spread = A.std()
     check([A], [spread, tt.grad(spread, A), A - A.mean(), (A - A.mean()) ** 2, A.var()], [MATRIX])

@@ -88,6 +88,8 @@ def normalized(fgraph: FunctionGraph, out: TensorVariable) -> Spread | None:
             if found is None:
                 continue
             given = [_unshuffled(v) for v in (scale, shift)]
+            if {v.type.dtype for v in given} != {core.type.dtype}:
+                continue
             count, ndim = len(found[0].axes), found[0].of.type.ndim
             order = (*("x" for _ in range(ndim - count)), *range(count))
             if all(v.owner is not None and v.owner.op == DimShuffle(order, count) for v in (scale, shift)):
