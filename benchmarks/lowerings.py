@@ -138,6 +138,15 @@ def _statistics(n: int) -> Make:
     return lambda rng: (tt.OrderStatistics(0), [rng.normal(size=n), np.array([n // 2])])
 
 
+def _partition(n: int) -> Make:
+    # Of sorted numbers both leave the others in order; neither is quicker for that.
+    return lambda rng: (tt.Partition(0), [np.sort(rng.normal(size=n)), np.array(n // 2)])
+
+
+def _members(n: int) -> Make:
+    return lambda rng: (tt.IsIn(), [rng.integers(0, 50, n), np.arange(5) * 7])
+
+
 def _householder(n: int) -> Make:
     def case(rng: np.random.Generator) -> Case:
         below = np.tril(rng.normal(size=(n, n)), -1) + np.eye(n)
@@ -200,6 +209,7 @@ CASES: Mapping[str, Mapping[str, Make]] = {
     "FusedReduction": {"10 x 10": _fused(10), "1,000 x 1,000": _fused(1000)},
     "Gemm": {"8 rows": _accumulated(8), "300 rows": _accumulated(300)},
     "HouseholderProduct": {"8 rows": _householder(8), "200 rows": _householder(200)},
+    "IsIn": {"100 elements": _members(100), "100,000 elements": _members(100_000)},
     "LUFactorTridiagonal": {"10 rows": _tridiagonal(10), "200 rows": _tridiagonal(200)},
     "LUSolve": {"8 rows": _of_lu(8), "200 rows": _of_lu(200), "1,000 of 4 rows": _of_lu(4, 1000)},
     "LinearRecurrence": {"100 steps": _recurrence(100), "1,000 steps of 100": _recurrence(1000, 100)},
@@ -209,6 +219,7 @@ CASES: Mapping[str, Mapping[str, Make]] = {
     "MatrixInverse": _of_matrix(tt.MatrixInverse()),
     "MatrixSign": _of_matrix(tt.MatrixSign()),
     "OrderStatistics": {"100 elements": _statistics(100), "100,000 elements": _statistics(100_000)},
+    "Partition": {"100 elements": _partition(100), "100,000 elements": _partition(100_000)},
     "Peak": _over_axes(tt.Peak),
     "PivotToPermutations": {"8 rows": _pivots(8), "200 rows": _pivots(200)},
     "PortableDraws": {
