@@ -205,8 +205,8 @@ def test_integers_are_divided_once() -> None:
 @pytest.mark.parametrize("taken", [0, 1])
 def test_a_branch_whose_lengths_do_not_fit_is_named_although_it_is_not_taken(taken: int) -> None:
     x, y, c = tt.dvector("x"), tt.dvector("y"), tt.lscalar("c")
-    branches = [x + y, x]
-    chosen = tt.ifelse(c, *(branches if taken == 0 else branches[::-1]))  # this line
+    first, second = (x + y, x) if taken == 0 else (x, x + y)
+    chosen = tt.ifelse(c, first, second)  # this line
     f = function([c, x, y], chosen, mode="JAX")
     name = "first branch, for where the condition is true" if taken == 0 else "second branch, for where the condition"
     with pytest.raises(BranchShapeError, match=rf"^ifelse: .*{name}.*test_lowering\.py:\d+ .*this line.*traces both"):
