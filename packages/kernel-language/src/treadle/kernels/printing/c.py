@@ -310,7 +310,7 @@ class _Printer:
         if x.function == "lanes" or any(is_vector(k) for k in (x.kind, *(a.kind for a in x.arguments))):
             self.contracts |= x.function == "fused"
             return vector_function(x, [] if x.function == "lanes" else [*map(self.text, x.arguments)])
-        test = x.arguments[0]
+        test = x.arguments[0] if x.arguments else None
         if isinstance(test, Binary) and test.left.kind in NUMBERS:
             # Each is one instruction, which gcc does not find.
             name = {"which": "equal"}.get(x.function) if test.operator == "==" else None
