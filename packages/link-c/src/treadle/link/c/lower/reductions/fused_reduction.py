@@ -27,9 +27,9 @@ def fused_reduction(op: FusedReduction, node: TensorNode, unit: Unit) -> None:
     dtypes = [operations.dtype(value) for value in operations.outputs]
     pairs = zip(op.reductions, dtypes, strict=True)
     reducers = ["0" if r is None else f"&{reducer_name(r, dtype)}" for r, dtype in pairs]
-    # Sums along the last dimension have a function for rows besides, which are not stored.
+    # Sums along the last dimension have a function for rows besides, whose results are not stored.
     rows, rank = "", node.inputs[0].type.ndim
-    if reducers in (["&tr_sum_f64_f64_f64"], ["&tr_sum_f32_f32_f32"]) and rank - 1 in op.axes and len(op.axes) < rank:
+    if reducers in (["&tr_sum_f64_f64_f64"], ["&tr_sum_f32_f32_f32"]) and rank - 1 in op.axes:
         constant = [i for i, x in enumerate(node.inputs) if all(x.type.shape[d] == 1 for d in op.axes)]
         rows = row_sums(operations, constant)
     name = unit.kernel(rows + kernel.text())

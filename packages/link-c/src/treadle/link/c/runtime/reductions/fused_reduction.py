@@ -102,9 +102,9 @@ static int tr_fused(tr_var *v, const int *ix, int nin, int nout, int nd, uint64_
     for (o = 0; o < t.ops; o++) t.s[c][0][o] = 0;
   }
   if (t.inner < 0) t.inner = 1;
-  /* Rows of a tile at most are added up one after another. */
-  const int by_rows = sums && t.inner && (t.count[0] > 1 || t.n[0][0] > 1) && t.count[1] == 1 && t.n[1][0] <= tile &&
-                      t.n[1][0] * red[0]->size >= 64 && sums(0, 0, t.p, t.s[0][0], t.s[1][0], acc);
+  /* Rows of a tile at most are added up one after another, longer ones tile by tile. */
+  const int added = sums && t.inner && t.n[1][0] * red[0]->size >= 64 && sums(0, 0, t.p, t.s[0][0], t.s[1][0], acc);
+  const int by_rows = added && (t.count[0] > 1 || t.n[0][0] > 1) && t.count[1] == 1 && t.n[1][0] <= tile;
   /* Long tiles: of kept elements, so that rows are run through in long pieces. They fit a first-level cache. */
   while (tile * words * reduced > 4096) tile /= 2;
   tr_make_plan(&t, tile, each && t.count[1] == 1 ? tile / 2 : 16, &l);
@@ -114,7 +114,7 @@ static int tr_fused(tr_var *v, const int *ix, int nin, int nout, int nd, uint64_
     tr_make_plan(&t, tile, 16, &l);
   }
   if (by_rows) l = (tr_plan){t.n[0][0], tile, 1, 1, 0, {1, 1}};
-  const int c = by_rows ? 0 : t.inner;
+  const int c = by_rows ? 0 : t.inner, tiled = added && c && !l.joined;
   const int64_t span = tile * words;
   do {
     for (int64_t j = 0; j < l.jn; j += l.jt) {
@@ -132,11 +132,11 @@ static int tr_fused(tr_var *v, const int *ix, int nin, int nout, int nd, uint64_
             else t.q[o] = t.p[o] + j * t.s[0][0][o] + i * t.s[1][0][o];
           }
           if (by_rows) { sums(kept, t.n[1][0], t.q, t.s[0][0], t.s[1][0], acc); continue; }
-          if ((status = k(kept * m * (c && l.joined ? l.joined : 1), t.q, t.s[c][0]))) return status;
-          for (o = nin, at = 0; o < t.ops; o++) {
-            if (!red[o - nin]) continue;
-            tr_combine(red[o - nin], &l, c, kept, m, size[o - nin], t.q[o], (char *)(acc + at++ * span));
-          }
+          if (tiled) sums(1, m, t.q, t.s[0][0], t.s[1][0], buffer);
+          else if ((status = k(kept * m * (c && l.joined ? l.joined : 1), t.q, t.s[c][0]))) return status;
+          for (o = nin, at = 0; o < t.ops; o++)
+            if (red[o - nin])
+              tr_combine(red[o - nin], &l, c, kept, tiled ? 1 : m, size[o - nin], t.q[o], (char *)(acc + at++ * span));
         }
       } while (tr_step(l.first[1], t.count[1], t.n[1], t.s[1], t.i[1], t.ops, t.p));
       for (o = nin, at = 0; o < t.ops; o++) {
