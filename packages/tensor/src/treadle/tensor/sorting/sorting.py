@@ -246,7 +246,10 @@ class Partition(_Ordering):
         return [take_along_axis(x, order, self.axis), order]
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Derivatives:
-        """Put the cotangent of the elements back where they came from."""
+        """Put the cotangent of the elements back where they came from.
+
+        Through `decompose` a gradient selects and sorts once more, to find positions that the outputs have.
+        """
         x = tensors(inputs)[0]
         if x.type.numpy_dtype.kind != "f":
             return [None, None]
