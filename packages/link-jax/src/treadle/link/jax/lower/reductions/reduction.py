@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -34,7 +35,15 @@ def _combine(kind: str) -> Callable[[jax.Array, tuple[int, ...]], jax.Array]:
     if kind == "prod":
         return _product
     function: Callable[..., jax.Array] = getattr(jnp, kind)
-    return lambda x, axes: function(x, axis=axes)
+    return partial(_extremum, function) if kind in {"max", "min"} else lambda x, axes: function(x, axis=axes)
+
+
+def _extremum(function: Callable[..., jax.Array], x: jax.Array, axes: tuple[int, ...]) -> jax.Array:
+    """Return the largest or smallest elements; XLA's own on CPUs lose NaN among some thousand elements."""
+    best = function(x, axis=axes)
+    if not jnp.issubdtype(x.dtype, jnp.floating):
+        return best
+    return jnp.where(jnp.any(jnp.isnan(x), axis=axes), jnp.asarray(jnp.nan, x.dtype), best)
 
 
 @JAX.register(Reduction)
