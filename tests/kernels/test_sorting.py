@@ -90,6 +90,11 @@ def test_partition_keeps_the_order_on_each_side_on_all_backends(dtype: str, mode
         row, middle = numbers[3].tolist(), sorted(numbers[3].tolist())[at]
         sides = ([y for y in row if y < middle], [y for y in row if y == middle], [y for y in row if y > middle])
         np.testing.assert_array_equal(found[0][3], np.concatenate(sides))
+    for shape, at in (((2, 0), 0), ((0, 5), 7), ((0, 0), -3)):
+        assert [y.shape for y in split(np.zeros(shape, dtype), at)] == [shape, shape]
+    for at in (5, 6, -6):
+        with pytest.raises(IndexError):
+            split(np.zeros((2, 5), dtype), at)
 
 
 @pytest.mark.parametrize("mode", ["VM", "C", "NUMBA"])

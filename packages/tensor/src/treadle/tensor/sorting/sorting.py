@@ -12,14 +12,15 @@ from treadle.tensor.arguments.axes import at_axis, normalize_axis, several_axes
 from treadle.tensor.arguments.values import as_choice, as_integer, known_integer
 from treadle.tensor.elementwise.arithmetic import add, mul, sub
 from treadle.tensor.elementwise.cast import cast, switch
-from treadle.tensor.elementwise.comparison import isnan, le, lt
+from treadle.tensor.elementwise.comparison import eq, ge, isnan, le, lt
 from treadle.tensor.elementwise.logic import logical_and, logical_not, logical_or
 from treadle.tensor.errors import AxisError, DtypeError, ShapeError, TensorTypeError
 from treadle.tensor.indexing.gathering import put_along_axis, take_along_axis
+from treadle.tensor.joins.joining import concatenate
 from treadle.tensor.ops.tensor_op import Derivatives, Discrete, Variables
 from treadle.tensor.reductions.accumulation import AlongAxis
 from treadle.tensor.shapes.batch_dims import aligned, batch_ndim, most_batch
-from treadle.tensor.shapes.broadcasting import zeros_like
+from treadle.tensor.shapes.broadcasting import zeros, zeros_like
 from treadle.tensor.shapes.dimshuffle import NEW, dimshuffle
 from treadle.tensor.shapes.shape import LENGTH, flatten, shape_i
 from treadle.tensor.shapes.shape_specification import held
@@ -236,8 +237,13 @@ class Partition(_Ordering):
     def decompose(self, *inputs: Variable) -> Sequence[Variable]:
         """Sort by what is smaller, equal and larger."""
         x, at = tensors(inputs)
-        place = switch(lt(at, 0), add(at, shape_i(x, self.axis)), at)
-        middle: TensorVariable = OrderStatistics(self.axis)(x, dimshuffle(place, NEW))
+        n = shape_i(x, self.axis)
+        place = switch(lt(at, 0), add(at, n), at)
+        # Where there are no elements any position will do, for which there is one more; others are beyond that.
+        inside = switch(logical_and(ge(place, 0), lt(place, n)), place, add(n, 1))
+        spare = zeros([1 if d == self.axis else shape_i(x, d) for d in range(x.ndim)], x.dtype)
+        ordered = concatenate([Sort(self.axis)(x), spare], self.axis)
+        middle = ordered[at_axis(self.axis, dimshuffle(switch(eq(x.size, 0), 0, inside), NEW))]
         is_before, is_behind = lt(x, middle), logical_not(le(x, middle))
         if x.type.numpy_dtype.kind == "f":
             is_before = logical_or(is_before, logical_and(isnan(middle), logical_not(isnan(x))))
