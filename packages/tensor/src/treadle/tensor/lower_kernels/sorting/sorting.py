@@ -200,6 +200,18 @@ def gather_part(keys: Pointer[uint64], n: int, least: uint64, shift: int, part: 
     return count
 
 
+@kernel(inline=True)
+def sort_keys(keys: Pointer[uint64], n: int) -> int:
+    """Sort keys, behind which is room for as many."""
+    if n <= FEW:
+        insertion_sort(keys, n)
+    else:
+        failed = numpy.sort("u", keys, n)
+        if failed != 0:
+            radix_sort(keys, keys + n, n, 0, 64)
+    return OK
+
+
 @kernel
 def select_key(keys: Pointer[uint64], room: Pointer[uint64], n: int, at: int) -> uint64:
     """Return the key at a position of the order; the room is for n + 1024 numbers."""
@@ -226,12 +238,7 @@ def select_key(keys: Pointer[uint64], room: Pointer[uint64], n: int, at: int) ->
         source = room
     if n == left:
         copied(source, room, left)
-    if left <= FEW:
-        insertion_sort(room, left)
-    else:
-        failed = numpy.sort("u", room, left)
-        if failed != 0:
-            radix_sort(room, room + left, left, 0, 64)
+    sort_keys(room, left)
     return room[own]
 
 
@@ -240,12 +247,7 @@ def pick_keys(keys: Pointer[uint64], n: int, at: Vector[int64], found: Pointer[u
     """Find the keys at some positions of the order; there is room for as many words as `select_room` says."""
     m = len(at)
     if n <= MOST_SORTED:
-        if n <= FEW:
-            insertion_sort(keys, n)
-        else:
-            failed = numpy.sort("u", keys, n)
-            if failed != 0:
-                radix_sort(keys, keys + n, n, 0, 64)
+        sort_keys(keys, n)
         for h in range(m):
             found[h] = keys[at[h]]
         return OK
