@@ -58,9 +58,9 @@ def test_sums_of_everything_are_in_registers_from_tile_to_tile(n: int, dtype: st
         for first, second in ((a, b), (a[:, ::-1], b), (a[:, :1], b), (strided(a), strided(b))):
             whole, of_rows = f(first, second, one)
             wanted = ((first.astype("float64") - second) * (first.astype("float64") + one)).sum(axis=1)
-            close = {"rtol": 1e-4, "atol": 1e-3} if dtype == "float32" else {"rtol": 1e-11, "atol": 1e-11}
-            np.testing.assert_allclose(of_rows, wanted, **close)
-            np.testing.assert_allclose(whole, wanted.sum(), **close)
+            rtol, atol = (1e-4, 1e-3) if dtype == "float32" else (1e-11, 1e-11)
+            np.testing.assert_allclose(of_rows, wanted, rtol=rtol, atol=atol)
+            np.testing.assert_allclose(whole, wanted.sum(), rtol=rtol, atol=atol)
         # In the order of loops over tiles, which elements that lie apart have.
         if n > 16:
             for result, apart in zip(f(a, b, one), f(strided(a), strided(b), one), strict=True):
