@@ -78,9 +78,8 @@ from treadle.graph.ir.plugins import PluginLoader
 from treadle.graph.ir.shared_variable import Container, SharedVariable, tracing
 from treadle.graph.ir.sharing import CONVERTERS, shared, shared_constructor
 from treadle.graph.ir.test_values import compute_test_value, get_test_value, get_test_values, missing_test_message
-from treadle.graph.ir.thunk import ThunkType, is_thunk_type, made_thunk, prepare
+from treadle.graph.ir.thunk import Cell, Compute, SymbolicShape, ThunkType, Value, is_thunk_type, made_thunk, prepare
 from treadle.graph.ir.type import HasDataType, HasShape, Type
-from treadle.graph.ir.values import Cell, Compute, SymbolicShape, Value
 from treadle.graph.ir.variable import AtomicVariable, Constant, ScratchPad, Variable, as_index
 from treadle.graph.ops.copying import DeepCopyOp, ViewOp, deep_copy_op, view_op
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from treadle.graph.ir.apply import Apply
-    from treadle.graph.ir.values import Value
+    from treadle.graph.ir.thunk import Value
     from treadle.graph.ir.variable import Variable
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph.fgraph.order import OrderChange
-    from treadle.graph.ir.values import Cell, Value
+    from treadle.graph.ir.thunk import Cell, Value
     from treadle.graph.ir.variable import Variable
 
 Client = tuple[Apply, int]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Self
 
-    from treadle.graph.ir.values import Compute
+    from treadle.graph.ir.thunk import Compute
     from treadle.graph.ir.variable import Variable
 
 

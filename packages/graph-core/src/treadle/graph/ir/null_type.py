@@ -9,7 +9,7 @@ from treadle.graph.errors import GraphTypeError
 from treadle.graph.ir.type import Type
 
 if TYPE_CHECKING:
-    from treadle.graph.ir.values import Value
+    from treadle.graph.ir.thunk import Value
 
 
 class DisconnectedType(Type):

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
     from treadle.graph.fgraph.function_graph import FunctionGraph
     from treadle.graph.ir.notation import Form
-    from treadle.graph.ir.thunk import ComputeMap, StorageMap
-    from treadle.graph.ir.values import Cell, SymbolicShape, Value
+    from treadle.graph.ir.thunk import Cell, ComputeMap, StorageMap, SymbolicShape, Value
 
     # What `Op.itypes` and `Op.otypes` list: types, or functions such as ``dmatrix`` that make variables of one.
     Declared = Type | Callable[..., Variable]

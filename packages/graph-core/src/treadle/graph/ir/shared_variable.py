@@ -18,8 +18,8 @@ from treadle.graph.ir.variable import T_co, Variable, check_type
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from treadle.graph.ir.thunk import Value
     from treadle.graph.ir.type import Type
-    from treadle.graph.ir.values import Value
 _ORDER = itertools.count()
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pdb
 
     from treadle.graph.ir.apply import Apply
-    from treadle.graph.ir.values import Value
+    from treadle.graph.ir.thunk import Value
 else:
     pdb = lazy_module("pdb")
 

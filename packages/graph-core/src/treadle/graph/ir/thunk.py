@@ -1,8 +1,9 @@
-"""Thunks: callables without arguments that compute one node on storage cells."""
+"""Thunks, callables without arguments that compute a node on storage cells, and the types of what they compute with."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 from treadle.config import lazy_module
 from treadle.graph.diagnostics.failure import note_op
@@ -10,13 +11,23 @@ from treadle.graph.errors import GraphTypeError
 
 if TYPE_CHECKING:
     import inspect
-    from collections.abc import Callable, Sequence
 
     from treadle.graph.ir.apply import Apply
-    from treadle.graph.ir.values import Cell
     from treadle.graph.ir.variable import Variable
 else:
     inspect = lazy_module("inspect")
+
+# The value of a variable while a program runs; its class depends on the variable's type.
+Value: TypeAlias = Any
+
+# A list of one element: where thunks and `Op.perform` put a value.
+Cell: TypeAlias = list[Value]
+
+# Computes a node: takes one value for each input, returns the output's value or a tuple of several.
+Compute: TypeAlias = Callable[..., Value]
+
+# The lengths of a variable's dimensions, integers where they are known.
+SymbolicShape: TypeAlias = "Sequence[int | Variable]"
 
 StorageMap = dict["Variable", list[Any]]
 ComputeMap = dict["Variable", list[bool]]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import inspect
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from treadle.graph.ir.values import Value
+    from treadle.graph.ir.thunk import Value
     from treadle.graph.ir.variable import Constant, Variable
 else:
     inspect = lazy_module("inspect")

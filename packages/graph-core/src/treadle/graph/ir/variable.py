@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from treadle.graph.diagnostics.provenance import UserLine
     from treadle.graph.html import GraphPage
     from treadle.graph.ir.apply import Apply
-    from treadle.graph.ir.values import Value
+    from treadle.graph.ir.thunk import Value
     from treadle.graph.printing.typesetting import Formula
 
     T_co = TypeVar("T_co", bound=Type, covariant=True, default=Type)

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treadle.graph.ir.apply import Apply
+    from treadle.graph.ir.thunk import Cell, SymbolicShape, Value
     from treadle.graph.ir.type import Type
-    from treadle.graph.ir.values import Cell, SymbolicShape, Value
     from treadle.graph.ir.variable import Variable
 
 

@@ -18,8 +18,7 @@ from treadle.graph.ir.variable import Variable
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from treadle.graph.ir.thunk import ComputeMap, StorageMap, ThunkType
-    from treadle.graph.ir.values import Cell, SymbolicShape, Value
+    from treadle.graph.ir.thunk import Cell, ComputeMap, StorageMap, SymbolicShape, ThunkType, Value
 
 
 class IfElse(Op):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treadle.graph.ir.values import Value
+    from treadle.graph.ir.thunk import Value
 
 
 class ChangesPart(ABC):

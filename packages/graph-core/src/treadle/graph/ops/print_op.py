@@ -12,7 +12,7 @@ from treadle.graph.ir.op import Op
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from treadle.graph.ir.values import Cell, SymbolicShape, Value
+    from treadle.graph.ir.thunk import Cell, SymbolicShape, Value
     from treadle.graph.ir.variable import Variable
 
 

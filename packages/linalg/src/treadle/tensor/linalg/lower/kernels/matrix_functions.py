@@ -35,7 +35,7 @@ from treadle.kernels.language import (
 )
 from treadle.tensor.linalg.functions.matrix_functions import Expm
 from treadle.tensor.linalg.functions.matrix_sign import MatrixSign
-from treadle.tensor.linalg.lower.kernels.inverse import inverted
+from treadle.tensor.linalg.lower.kernels.linear_systems import inverted
 from treadle.tensor.linalg.lower.kernels.stacks import Operand, Stack
 
 if TYPE_CHECKING:
