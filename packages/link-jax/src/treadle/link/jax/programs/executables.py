@@ -22,7 +22,7 @@ from treadle.config import dataclass, new_lock, span
 from treadle.graph import early_nodes, foreign_code
 from treadle.link.jax.errors import CheckFailedError
 from treadle.link.jax.options import JAX_LIBRARIES
-from treadle.link.jax.placement import default_device
+from treadle.link.jax.placement import automatic_axes, default_device, with_automatic_axes
 from treadle.link.jax.programs.bounds import Bounds
 from treadle.link.jax.table import Array
 
@@ -233,7 +233,8 @@ class Executables:
             results = form.call(*given, *self.arguments)
         except (TypeError, ValueError):
             # Arrays of other devices or layouts than those that it was compiled for.
-            results = self._jit()(*args, *self.arguments) if self.device is None else form.call(*self._here(args))
+            with automatic_axes():
+                results = (self._jit() if self.device is None else form.call)(*self._here(args))
         if not isinstance(results, tuple):
             results = (results,)
         if form.is_new:
@@ -243,7 +244,9 @@ class Executables:
         return results[:n], results[n] if len(results) > n else None, results[n + 1] if len(results) > n + 1 else None
 
     def _here(self, args: Sequence[Array]) -> list[Array]:
-        """Return all arguments, those that are JAX's arrays moved to the device."""
+        """Return all arguments, those that are JAX's arrays moved to the device, if there is one."""
+        if self.device is None:
+            return [*map(with_automatic_axes, args), *self.arguments]
         return [*[jax.device_put(x, self.device) if isinstance(x, jax.Array) else x for x in args], *self.arguments]
 
     def _make(self, shapes: Shapes, args: Sequence[Array]) -> Form:
@@ -260,8 +263,8 @@ class Executables:
         stored = None if cache is None else cache.find(about, place)
         if stored is not None:
             return stored
-        given = [*args, *self.arguments] if self.device is None else self._here(args)
-        with jax.default_device(place):
+        given = self._here(args)
+        with jax.default_device(place), automatic_axes():
             self._noted().reads_all = place.platform == "cpu"
             with early_nodes() as early:
                 traced = self._jit().trace(*given)
