@@ -15,6 +15,7 @@ import treadle.tensor as tt
 from treadle.compile import function, shared
 from treadle.graph import FunctionGraph, GraphTypeError, NodeTypeError, NodeValueError
 from treadle.link.jax import jax_function
+from treadle.tensor.random import PortableGenerator, RandomStream
 
 
 def test_a_graph_is_differentiated_mapped_and_compiled_by_jax() -> None:
@@ -48,7 +49,7 @@ def test_arguments_of_other_shapes_are_refused() -> None:
     run = jax_function(FunctionGraph([x], [x + 1]))
     with pytest.raises(NodeValueError, match=r"got an array of shape \(2,\)"):
         run(np.ones(2))
-    with pytest.raises(GraphTypeError, match="1 inputs, got 2 arguments"):
+    with pytest.raises(GraphTypeError, match=r"1 inputs, .* got 2 arguments\. Pass one for each of \(x: Vector"):
         run(np.ones(3), 1.0)
 
 
@@ -71,6 +72,38 @@ def test_a_function_has_a_jax_function_whose_shared_values_are_arguments() -> No
     other: Any = function([x], x + 1, mode="VM")
     with pytest.raises(AttributeError, match=r"have no jax_function\. Compile it in mode JAX"):
         _ = other.jax_function
+
+
+def test_draws_take_and_return_the_states_of_portable_generators() -> None:
+    stream, x = RandomStream(seed=3, generator="portable"), tt.dvector("x")
+    f: Any = function([x], [x + stream.normal(size=(3,)), stream.uniform(size=(2,))], mode="JAX")
+    run, states = f.jax_function, [v.get_value().state for v in f.get_shared()]
+    with jax.enable_x64(True):
+        step = jax.jit(run)
+        for _ in range(3):
+            *values, first, second = step(np.zeros(3), *states)
+            for value, expected in zip(values, f(np.zeros(3)), strict=True):
+                np.testing.assert_allclose(value, expected, rtol=1e-12)
+            states = [first, second]
+            np.testing.assert_array_equal(states, [v.get_value().state for v in f.get_shared()])
+        rows = jax.vmap(lambda state: run(np.zeros(3), state, second)[0])(
+            np.stack([PortableGenerator(seed).state for seed in range(4)])
+        )
+        assert len({float(row[0]) for row in rows}) == 4
+        np.testing.assert_array_equal(jax.grad(lambda x: run(x, *states)[0].sum())(np.zeros(3)), np.ones(3))
+    with pytest.raises(NodeTypeError, match=r"got PortableGenerator\(.*of a generator, its state"):
+        run(np.zeros(3), PortableGenerator(1), second)
+
+
+@pytest.mark.filterwarnings("ignore::treadle.tensor.random.RandomStreamWarning")
+def test_draws_of_generators_of_numpys_are_those_of_keys_from_a_portable_state() -> None:
+    stream = RandomStream(seed=3, generator="numpy")
+    run = function([], stream.normal(size=(3,)), mode="JAX").jax_function  # type: ignore[attr-defined]  # of its backend
+    state = PortableGenerator(1).state
+    draw, after = run(state)
+    again, later = jax.jit(run)(after)
+    assert len({*map(float, draw), *map(float, again)}) == 6
+    assert state[2] < np.asarray(after)[2] < np.asarray(later)[2]
 
 
 # One process, with eight virtual devices of the CPU.

@@ -4,7 +4,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numba
 import numpy as np
@@ -14,6 +14,7 @@ import treadle.tensor as tt
 from treadle.compile import function, shared
 from treadle.graph import Apply, Cell, FunctionGraph, GraphTypeError, LoweringError, NodeIndexError, Op, Value
 from treadle.link.numba import TABLE, GraphWriter, call_jitted, jit_function
+from treadle.tensor.random import RandomStream, shared_rng
 
 
 class Doubled(Op):
@@ -185,3 +186,32 @@ def test_a_function_has_its_jit_function(tiered: bool) -> None:
     assert "jit_function" not in dir(other)
     with pytest.raises(AttributeError, match=r"have no jit_function\. Compile it in mode NUMBA"):
         _ = other.jit_function
+
+
+@pytest.mark.parametrize("generator", ["numpy", "portable"])
+def test_draws_take_and_return_the_states_of_generators(generator: Literal["numpy", "portable"]) -> None:
+    stream, x = RandomStream(seed=3, generator=generator), tt.dvector("x")
+    f: Any = function([x], x + stream.normal(size=(3,)), mode="NUMBA")
+    draw, (source,) = f.jit_function, f.get_shared()
+
+    @numba.njit  # type: ignore[untyped-decorator]  # as above
+    def walk(x: Any, state: Any, steps: int) -> Any:
+        for _ in range(steps):
+            x, state = draw(x, state)
+        return x, state
+
+    start = np.zeros(3)
+    end, state = walk(start, source.type.state_of(source.get_value()), 4)
+    for _ in range(4):
+        start = f(start)
+    np.testing.assert_array_equal(end, start)
+    np.testing.assert_array_equal(state, source.type.state_of(source.get_value()))
+
+
+def test_functions_that_cannot_have_a_jit_function_have_no_such_attribute() -> None:
+    c, (first, second) = tt.bscalar("c"), (shared_rng(seed=seed) for seed in (1, 2))
+    f: Any = function([c], tt.random.normal(rng=tt.ifelse(c, first, second)), mode="NUMBA")
+    assert not hasattr(f, "jit_function")
+    with pytest.raises(AttributeError, match="numba: no lowering for") as refused:
+        _ = f.jit_function
+    assert isinstance(refused.value.__cause__, LoweringError)

@@ -18,6 +18,7 @@ from treadle.config import config
 from treadle.graph import NodeTypeError, NodeValueError, Variable, VectorizeError
 from treadle.link.torch import TorchFunction, functional
 from treadle.link.torch.functional import Expressions
+from treadle.tensor.random import RandomStream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -187,6 +188,12 @@ def test_functions_that_it_cannot_be_made_of_are_refused() -> None:
     with pytest.raises(AttributeError, match="has updates"):
         _ = counting.torch_function
     assert not hasattr(counting, "torch_function")
+    drawing = compiled([x], x + RandomStream(seed=1, generator="portable").normal(size=(2,)))
+    with pytest.raises(AttributeError, match="in place of random draws, which move generators on, take arguments"):
+        _ = drawing.torch_function
+    given = compiled([x], x + RandomStream(seed=1, generator="portable").normal(size=(2,)), no_default_updates=True)
+    with pytest.raises(AttributeError, match="in place of a generator, take draws as arguments"):
+        _ = given.torch_function
     assert "maker" in dict(inspect.getmembers(counting))  # asks for every name that dir lists
     with pytest.raises(AttributeError, match=r"functions on VM have no torch_function\. Compile it in mode PYTORCH"):
         _ = compiled([x], x, mode="VM").torch_function

@@ -27,6 +27,7 @@ def jax_function(source: FunctionGraph | Program | HasProgram) -> Callable[..., 
     -------
     A function of an array for each input of the graph, with shared variables after the explicit inputs
     (``function.get_shared()``), that returns a tuple of an array for each output, new values of shared variables last.
+    A generator is passed, and returned, as the state of a portable one (``PortableGenerator(seed).state``).
     It is not compiled: each call runs the graph with ``jax.numpy``, or is traced. Arguments are converted to the dtypes
     of the inputs, in 64-bit mode, but not to another kind of numbers that lacks theirs (complex to real, float to
     integer).
@@ -70,7 +71,11 @@ def jax_function(source: FunctionGraph | Program | HasProgram) -> Callable[..., 
 
     def run(*args: Any) -> tuple[jax.Array, ...]:
         if len(args) != count:
-            msg = f"jax_function: the graph has {count} inputs, got {len(args)} arguments. Pass one for each."
+            named = ", ".join(f"{var}: {var.type}" for var in traced.inputs)
+            msg = (
+                f"jax_function: the graph has {count} inputs, shared variables among them, got {len(args)} arguments. "
+                f"Pass one for each of ({named})."
+            )
             raise GraphTypeError(msg)
         try:
             return traced(*args)

@@ -17,6 +17,7 @@ import numpy as np
 from jax.custom_derivatives import SymbolicZero
 
 import treadle.tensor as tt
+from treadle.config import text_of
 from treadle.graph import (
     Apply,
     Constant,
@@ -58,7 +59,7 @@ class TracedGraph:
     def __init__(self, graph: FunctionGraph, *, differentiated: bool = True) -> None:
         self._differentiated = differentiated
         with self._told():
-            self._staged = stage_graph(_Linker().expanded(graph))
+            self._staged = stage_graph(_Linker().with_states(graph))
         self._constants = tuple(c.data for c in self._staged.arguments)
         self.inputs: Sequence[Variable] = self._staged.inputs
         self.by_value = frozenset(self._staged.by_value)
@@ -218,7 +219,14 @@ def _taken(var: Variable, value: Value) -> Array:
         return as_traced(value)
     if not isinstance(kind, TensorType):
         return value  # type: ignore[no-any-return]  # values of other types are passed on as they are
-    array = jnp.asarray(value)
+    try:
+        array = jnp.asarray(value)
+    except (TypeError, ValueError) as error:
+        msg = (
+            f"jax_function: input {var} is of type {kind}, got {text_of(value)}, of which JAX makes no array. Pass an "
+            "array; of a generator, its state."
+        )
+        raise NodeTypeError(msg) from error
     fits = array.ndim == kind.ndim and all(n in (None, m) for n, m in zip(kind.shape, array.shape, strict=True))
     if not fits:
         msg = f"jax_function: input {var} is of type {kind}, got an array of shape {array.shape}. Reshape it."

@@ -47,7 +47,7 @@ class SelfContainedLinker(NumbaLinker):
             If nodes have values that are no arrays, or rules refuse them, or option ``on_python_step`` says that nodes
             without a rule are refused; all are listed.
         """
-        fgraph = self.expanded(fgraph)
+        fgraph = self.with_states(fgraph)
         order = fgraph.toposort()
         if config.on_python_step == "raise":
             self.table.lower((), self.check, [(node, self._missing(node)) for node in self.without_rule(order)])
@@ -83,9 +83,9 @@ def jit_function(source: FunctionGraph | Program | HasProgram) -> Callable[..., 
     Returns
     -------
     A function, as ``numba.njit`` returns them, of an array for each input of the graph, shared variables among them,
-    that returns a tuple of an array for each output. It takes arrays of any memory layout and of dtypes that those of
-    the inputs hold, and numbers for inputs of rank 0; other types are Numba's ``TypingError`` when its caller is
-    compiled. Nodes without a rule are calls of Python.
+    that returns a tuple of an array for each output, new values of shared variables last. Generators are their states
+    (``v.type.state_of(v.get_value())``). It takes arrays of any layout and of dtypes that those of the inputs hold, and
+    numbers for rank 0; others are Numba's ``TypingError`` when its caller is compiled. Ops without a rule call Python.
 
     Raises
     ------

@@ -253,7 +253,7 @@ class TorchFunction:
         if specification.updates:
             msg = (
                 f"{self._title}: the function has updates, which PyTorch's transformations know nothing of. Compile it "
-                "with the new values as outputs."
+                "with the new values as outputs; in place of random draws, which move generators on, take arguments."
             )
             raise GraphTypeError(msg)
         explicit = [item.variable for item in specification.inputs]
@@ -262,7 +262,10 @@ class TorchFunction:
         plain = {var: var.type.make_variable(var.name) for var in shared}
         for var in (*explicit, *shared, *outputs):
             if not isinstance(var.type, TensorType):
-                msg = f"{self._title}: {var} is of type {var.type}, which is no tensor. Leave it out of the function."
+                msg = (
+                    f"{self._title}: {var} is of type {var.type}, which is no tensor. Leave it out of the function; in "
+                    "place of a generator, take draws as arguments."
+                )
                 raise GraphTypeError(msg)
         self._shared = [var.container for var in shared]
         linker = maker.linker

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treadle.graph import FunctionGraph
+from treadle.graph import FunctionGraph, graph_replace
 from treadle.tensor.linking.generator_forms import are_portable, forms_of
 from treadle.tensor.loops.loops import Scan
 from treadle.tensor.loops.parts import LoopParts
@@ -46,6 +46,26 @@ def expand_with_loops(
             result.replace_all(zip(node.outputs, outputs, strict=True), reason="expand")
             changed = True
     return expanded(result) if changed else simpler
+
+
+def with_states(graph: FunctionGraph, expanded: Callable[[FunctionGraph], FunctionGraph]) -> FunctionGraph:
+    """Return an expanded graph that takes and returns the states of generators, in place of generators."""
+    inputs = list(graph.inputs)
+    drawn: dict[Variable, Variable] = {}
+    for at, var in enumerate(graph.inputs):
+        forms = forms_of(var.type) if is_generator(var.type) else None
+        if forms is not None:
+            inputs[at] = forms.source_of(var).state.type.make_variable(var.name)
+            drawn[var] = forms.in_state(var.type, inputs[at])
+    if not drawn:
+        return expanded(graph)
+    after = expanded(FunctionGraph(inputs, graph_replace(graph.outputs, drawn, strict=False)))
+    outputs = list(after.outputs)
+    for at, var in enumerate(outputs):
+        forms = forms_of(var.type) if is_generator(var.type) else None
+        if forms is not None and var.owner is not None and forms.makes_generator(var.owner.op):
+            outputs[at] = var.owner.inputs[-1]
+    return expanded(FunctionGraph(after.inputs, outputs))
 
 
 def _expanded_loop(

@@ -26,3 +26,9 @@ class LoopLinker(RuleLinker):
         from treadle.tensor.linking.generator_states import expand_with_loops  # noqa: PLC0415 - most graphs have none
 
         return expand_with_loops(graph, once, partial(self.expanded, whole=whole))
+
+    def with_states(self, fgraph: FunctionGraph) -> FunctionGraph:
+        """Return the expanded graph with states of generators, which are arrays, as its inputs and outputs."""
+        from treadle.tensor.linking.generator_states import with_states  # noqa: PLC0415 - as above
+
+        return with_states(fgraph, self.expanded)

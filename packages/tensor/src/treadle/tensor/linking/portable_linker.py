@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from treadle.link.vm import TableLinker
 from treadle.tensor.linking.generator_forms import forms_of, installed_forms, portable_draws
-from treadle.tensor.linking.generator_states import expand_with_loops
+from treadle.tensor.linking.generator_states import expand_with_loops, with_states
 from treadle.tensor.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
@@ -32,6 +32,11 @@ class PortableLinker(TableLinker):
             of_body = partial(PortableLinker.expanded, self, whole=whole)
             once = partial(super().expanded, whole=whole)
             return expand_with_loops(once(fgraph), once, of_body)
+
+    def with_states(self, fgraph: FunctionGraph) -> FunctionGraph:
+        """Return the expanded graph with states of portable generators, which are arrays, as its inputs and outputs."""
+        with portable_draws():
+            return with_states(fgraph, self.expanded)
 
     def draws_otherwise(self, types: Iterable[Type]) -> bool:
         """Whether some of the types are generators whose numbers only the Python VM, C and Numba draw."""
