@@ -8,7 +8,7 @@ import pickle
 import threading
 import warnings
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pytest
@@ -17,6 +17,7 @@ import treadle.tensor as tt
 from treadle.compile import (
     DebugMode,
     FunctionMaker,
+    FunctionTypeError,
     FunctionValueError,
     FunctionWarning,
     In,
@@ -242,6 +243,8 @@ def test_wait_ends_after_its_time(gate: Gate) -> None:
     f = function([x], x + 1, mode="C", name="slow", tiered=True)
     with pytest.raises(TimeoutError, match=r"slow: not compiled after 0\.01 seconds"):
         f.wait(0.01)
+    with pytest.raises(FunctionTypeError, match=r"slow: wait: timeout must be a number of seconds or None, got 'soon'"):
+        cast("Any", f).wait("soon")
     gate.open.set()
     assert f.wait(60).tier == "c"
 

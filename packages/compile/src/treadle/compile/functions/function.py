@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import copy
 import warnings
-from numbers import Integral
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from treadle.compile.errors import AliasedMemoryError, CallError, FunctionValueError, FunctionWarning
+from treadle.compile.errors import AliasedMemoryError, CallError, FunctionTypeError, FunctionValueError, FunctionWarning
 from treadle.compile.functions.arguments import PythonSignature, Signature
 from treadle.compile.functions.asynchronous import AsyncCalls
 from treadle.compile.functions.calling import INSTALLING, arguments_of, install_caller
@@ -18,7 +18,7 @@ from treadle.compile.functions.maps.mapping import map_function
 from treadle.compile.functions.tiering.tiers import FirstTier
 from treadle.compile.mode.backends import BACKENDS
 from treadle.config import config, lazy_module, text_of
-from treadle.graph import GraphPage, GraphTypeError, HasInnerGraph, as_flag, retell
+from treadle.graph import GraphPage, GraphTypeError, HasInnerGraph, LoweringError, as_flag, retell
 
 if TYPE_CHECKING:
     import html
@@ -154,6 +154,8 @@ class Function(KeptValues):
 
         Raises
         ------
+        FunctionTypeError
+            If the timeout is no number.
         TimeoutError
             If it takes longer. The compilation goes on.
         Exception
@@ -168,6 +170,11 @@ class Function(KeptValues):
         >>> float(f(1)), f.wait().tier
         (2.0, 'c')
         """
+        received: object = timeout
+        if received is not None and not isinstance(received, Real):
+            msg = f"{self.signature.title}: wait: timeout must be a number of seconds or None, got {text_of(timeout)}. "
+            msg += "Leave it out to wait as long as it takes."
+            raise FunctionTypeError(msg)
         if self.maker.tiers is not None:
             self.maker.tiers.wait(timeout)
         return self
@@ -200,7 +207,7 @@ class Function(KeptValues):
                     try:
                         with config.using(self.maker.options):
                             made = self._attributes.setdefault(name, make(self))
-                    except GraphTypeError as error:  # a function that cannot have it: hasattr is to be False
+                    except (GraphTypeError, LoweringError) as error:  # one that cannot have it: hasattr is to be False
                         raise AttributeError(str(error)) from error
                 if made is not None:
                     return made
