@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from importlib import import_module
+from itertools import product
 from typing import Any
 
 import jax
 import numpy as np
 import pytest
+from scipy import special
 
 import treadle.tensor as tt
 from tests.link_jax.programs import assert_like_vm, link
@@ -187,3 +189,11 @@ def test_parts_written_and_added_have_all_bits_of_the_vm(dtype: str) -> None:
     program, reference = link([x, y], outs), function([x, y], outs, mode="VM")
     for got, wanted in zip(program(*values), reference(*values), strict=True):
         assert got.tobytes() == wanted.tobytes()
+
+
+def test_beta_is_scipys_at_poles_beside_nan_and_for_large_numbers_below_0() -> None:
+    numbers = [0.0, -0.0, 1, 2, 3, -1, -2, -3, -7, 0.5, -0.5, -2.5, -150.5, -84.3, 85.5, 171.2, 200.3, 1e-5, -1e-5]
+    first, second = np.array(list(product([*numbers, np.inf, -np.inf, np.nan], repeat=2))).T
+    a, b = tt.dvectors("a", "b")
+    result = function([a, b], tt.beta(a, b), mode="JAX")(first, second)
+    np.testing.assert_allclose(result, special.beta(first, second), rtol=1e-11)

@@ -26,7 +26,7 @@ EXACT: dict[str, Callable[[Any, Any], Any]] = {
 def test_integral_is_the_function(name: str) -> None:
     v, x = tt.dvector("v"), tt.dvector("x")
     # SciPy's ive has no limit at 0 for negative orders.
-    ends = (-2.0, np.nan) if name == "ive" else (-2.0, 0.0, np.nan)
+    ends = (-2.0, np.nan, np.inf, -np.inf) if name == "ive" else (-2.0, 0.0, np.nan, np.inf, -np.inf)
     orders, arguments = (a.ravel() for a in np.meshgrid(ORDERS, (*ARGUMENTS, *ends)))
     with np.errstate(all="ignore"):
         integrals = function([v, x], getattr(bessel_integrals, name)(v, x), mode="VM")(orders, arguments)

@@ -334,5 +334,6 @@ def kv(v: TensorLike, x: TensorVariable) -> TensorVariable:
 
 def _modified_second(v: TensorLike, x: TensorVariable, *, scaled: bool) -> TensorVariable:
     _, a, safe = _operands(v, x)
-    value = switch(eq(x, 0), inf, switch(eq(x, inf), 0, _k_scaled(a, safe, 0 if scaled else -safe)))
+    # As SciPy's, scaled ones are NaN at infinity.
+    value = switch(eq(x, 0), inf, switch(eq(x, inf), nan if scaled else 0, _k_scaled(a, safe, 0 if scaled else -safe)))
     return switch(ge(x, 0), value, nan)

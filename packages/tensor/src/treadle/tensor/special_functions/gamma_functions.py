@@ -10,9 +10,9 @@ import numpy as np
 
 from treadle.config import alias
 from treadle.graph import as_count
-from treadle.tensor.elementwise.arithmetic import add, maximum, minimum, mul, scaled_by, sub
+from treadle.tensor.elementwise.arithmetic import abs_, add, maximum, minimum, mul, scaled_by, sub
 from treadle.tensor.elementwise.cast import switch
-from treadle.tensor.elementwise.comparison import eq, ge, gt, le, lt
+from treadle.tensor.elementwise.comparison import eq, ge, gt, le, lt, neq
 from treadle.tensor.elementwise.elemwise import Elemwise, elementwise
 from treadle.tensor.elementwise.exponential import exp, log, log1p
 from treadle.tensor.elementwise.rounding import floor
@@ -77,8 +77,32 @@ def _betaln(a: TensorVariable, b: TensorVariable) -> TensorVariable:
     return switch(pole & ~moved, inf, value)
 
 
+def _is_pole(x: TensorVariable) -> TensorVariable:
+    return le(x, 0) & eq(x, floor(x))
+
+
+def _is_odd(x: TensorVariable) -> TensorVariable:
+    """Whether a whole number is odd."""
+    return neq(2 * floor(x / 2), x)
+
+
 def _beta(a: TensorVariable, b: TensorVariable) -> TensorVariable:
-    return switch(gt(a, 0) & gt(b, 0), exp(betaln(a, b)), gamma(a) * gamma(b) / gamma(a + b))
+    """By the logarithm, and by the gamma function where a number is below 0 and none is large.
+
+    At a pole of one the value is infinite, as SciPy's is, beside NaN too, unless the reflection moves it above 0.
+    """
+    at_pole, total = _is_pole(a), a + b
+    pole, other = switch(at_pole, a, b), switch(at_pole, b, a)
+    moved = eq(other, floor(other)) & lt(other, 1 - pole) & gt(pole, -inf)
+    size = exp(betaln(a, b))
+    at_pole = switch(eq(other, other), switch(moved & _is_odd(other), -size, size), inf)
+    negative = switch(lt(a, 0) & _is_odd(floor(a)), -1, 1) * switch(lt(b, 0) & _is_odd(floor(b)), -1, 1)
+    negative = negative * switch(lt(total, 0) & _is_odd(floor(total)), -1, 1)
+    small = lt(maximum(abs_(a), abs_(b)), 80) & ~_is_pole(total)
+    below = switch(small, gamma(a) * gamma(b) / gamma(total), negative * size)
+    value = switch(gt(a, 0) & gt(b, 0), size, below)
+    value = switch(eq(a, inf) & eq(b, inf), nan, value)
+    return switch(_is_pole(pole), at_pole, value)
 
 
 def _gammaln(x: np.ndarray) -> np.ndarray:
