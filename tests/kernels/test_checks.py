@@ -12,9 +12,20 @@ import numpy as np
 import pytest
 
 from treadle.config import config
-from treadle.kernels import KernelError, kernel
-from treadle.kernels.language import OK, Number, Pointer, Vector, int64, quotient, remainder
-from treadle.testing import ContractError, check_kernel
+from treadle.kernels import Kernel, KernelError, kernel
+from treadle.kernels.language import (
+    MATRIX,
+    OK,
+    PARAMETER,
+    VALUE,
+    Number,
+    Pointer,
+    Vector,
+    int64,
+    quotient,
+    remainder,
+)
+from treadle.testing import ContractError, check_kernel, kernels
 
 T = TypeVar("T", bound=Number)
 
@@ -72,6 +83,40 @@ def test_kernels_of_two_processes_are_compared_each_with_itself(tmp_path: Path) 
             check=False,
         )
         assert done.returncode == 0, done.stderr
+
+
+@kernel
+def positive(x: Vector[T], o: Pointer[int64]) -> int:
+    for i in range(len(x)):
+        if x[i] < 0:
+            return VALUE
+        if x[i] == 0:
+            return PARAMETER
+        o[0] += 1
+    return OK
+
+
+@kernel
+def passed_on(x: Vector[T], o: Pointer[int64]) -> int:
+    failed: int = positive(x, o)
+    if failed != OK:
+        return failed
+    o[0] += 10
+    return OK
+
+
+@pytest.mark.parametrize("mode", ["C", "NUMBA"])
+@pytest.mark.parametrize("called", [positive, passed_on])
+def test_a_kernel_that_fails_with_the_same_status_agrees(called: Kernel, mode: str) -> None:
+    for numbers in ([1.0, 2.0], [1.0, -2.0], [1.0, 0.0]):
+        check_kernel(called, np.array(numbers), np.zeros(1, "int64"), modes=[mode])
+
+
+@pytest.mark.parametrize("mode", ["C", "NUMBA"])
+def test_a_kernel_that_fails_in_python_alone_is_told_by_the_status(monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
+    monkeypatch.setattr(kernels, "_in_python", lambda *_: (MATRIX, [np.zeros(1)]))
+    with pytest.raises(ContractError, match=rf"{mode}: kernel first returns 0; in Python it fails with MATRIX"):
+        check_kernel(first, np.ones(2), np.zeros(1), modes=[mode])
 
 
 def test_arguments_must_be_as_many_as_parameters() -> None:

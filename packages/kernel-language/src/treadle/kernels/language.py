@@ -231,7 +231,9 @@ ARRAYS = {kind: kind.ndim for kind in (Vector, Matrix, Array3, Array4, Array5)}
 
 
 def as_value(kind: str, value: Any) -> Any:
-    """Return a value as Python holds one of a kind; integers wrap around."""
+    """Return a value as Python holds one of a kind; integers wrap around. A status stays one, also in a variable."""
+    if kind == "int64" and isinstance(value, Status):
+        return value
     np = _numpy()
     if kind in NUMBERS:
         return np.broadcast_to(value, 8).astype(NUMBERS[kind])

@@ -13,7 +13,20 @@ from treadle.config import config
 from treadle.graph import Apply, Op, static_op
 from treadle.kernels import TABLE, Kernel, Site, kernel
 from treadle.kernels.blocks import copied
-from treadle.kernels.language import OK, Pointer, int64
+from treadle.kernels.language import (
+    ASSERTION,
+    INDEX,
+    MATRIX,
+    MEMORY,
+    OK,
+    PARAMETER,
+    SHAPE,
+    TOO_LONG,
+    VALUE,
+    Pointer,
+    Status,
+    int64,
+)
 from treadle.tensor import TensorType
 from treadle.testing.errors import ContractError
 
@@ -25,6 +38,29 @@ if TYPE_CHECKING:
 def written(o: Pointer[int64], value: int) -> int:
     """Keep a result."""
     o[0] = value
+    return OK
+
+
+@kernel
+def reported(o: Pointer[int64], status: int) -> int:
+    """Return a status, which has a number of its own on each backend."""
+    o[0] = status
+    if status == 1:
+        return SHAPE
+    if status == 2:
+        return INDEX
+    if status == 3:
+        return VALUE
+    if status == 4:
+        return MEMORY
+    if status == 5:
+        return ASSERTION
+    if status == 6:
+        return MATRIX
+    if status == 8:
+        return TOO_LONG
+    if status == 9:
+        return PARAMETER
     return OK
 
 
@@ -47,12 +83,18 @@ class RunsKernel(Op):
     def perform(self, node: Apply, inputs: Sequence[Value], output_storage: Sequence[Cell]) -> None:
         """Run the kernel in Python."""
         called, static = _CASES[self.case]
-        ranks = [d.rank for d in called.declared()]
-        values = [x.copy() if rank == -1 else x for x, rank in zip(inputs, ranks, strict=True)]
-        output_storage[0][0] = np.array([called(*values, **static)], "int64")
-        kept = [x for x, rank in zip(values, ranks, strict=True) if rank == -1]
+        result, kept = _in_python(called, inputs, static)
+        output_storage[0][0] = np.array([result], "int64")
         for cell, value in zip(output_storage[1:], kept, strict=True):
             cell[0] = value
+
+
+def _in_python(called: Kernel, inputs: Sequence[Any], static: dict[str, Any]) -> tuple[Any, list[np.ndarray]]:
+    """Return a kernel's result, a `Status` where it returns one, and copies of what pointers point to afterwards."""
+    ranks = [d.rank for d in called.declared()]
+    values = [x.copy() if rank == -1 else x for x, rank in zip(inputs, ranks, strict=True)]
+    result = called(*values, **static)
+    return result, [x for x, rank in zip(values, ranks, strict=True) if rank == -1]
 
 
 @TABLE.register(RunsKernel)
@@ -119,7 +161,7 @@ def check_kernel(
     """Compare a kernel on backends with the kernel as a function of Python.
 
     Numbers have to be equal, or as near as `rtol` says: quotients of complex numbers may differ from NumPy's in their
-    last bits, and functions of the C library from NumPy's own.
+    last bits, and functions of the C library from NumPy's own. A kernel that fails has to fail with the same status.
 
     Raises
     ------
@@ -127,10 +169,14 @@ def check_kernel(
         If a result, or what a pointer points to, differs.
     """
     expected, kept = compiled_kernel(called, *arguments, mode="VM", **static)
+    status, _ = _in_python(called, [np.asarray(a) for a in arguments], static)
+    fails = isinstance(status, Status) and status is not OK
     for mode in modes:
         result, others = compiled_kernel(called, *arguments, mode=mode, **static)
-        if result != expected:
-            msg = f"{mode}: kernel {called.name} returns {result}, and {expected} in Python. Check the kernel."
+        own = compiled_kernel(reported, np.zeros(1, "int64"), expected, mode=mode)[0] if fails else expected
+        if result != own:
+            said = f"fails with {status.name}" if fails else f"returns {expected}"
+            msg = f"{mode}: kernel {called.name} returns {result}; in Python it {said}. Check the kernel."
             raise ContractError(msg)
         for k, (a, b) in enumerate(zip(kept, others, strict=True)):
             near = np.abs(a - b) <= rtol * np.abs(a) if rtol else a == b
