@@ -2,6 +2,7 @@
 
 from treadle.link.torch.lower.elementwise.scalar import (
     arithmetic,
+    choices,
     comparison,
     complex_numbers,
     elementary,
@@ -9,4 +10,4 @@ from treadle.link.torch.lower.elementwise.scalar import (
     special_functions,
 )
 
-__all__ = ["arithmetic", "comparison", "complex_numbers", "elementary", "logic", "special_functions"]
+__all__ = ["arithmetic", "choices", "comparison", "complex_numbers", "elementary", "logic", "special_functions"]

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import torch
 
+from treadle.link.torch.looking import can_look
 from treadle.link.torch.scalars import SCALARS, ByDtypes, TensorFunction
 from treadle.tensor import ALL_KINDS, CASTS
 
@@ -16,7 +17,6 @@ from treadle.tensor import ALL_KINDS, CASTS
 for _name in ("identity", *(cast.name for cast in CASTS.values())):
     SCALARS.register(_name, {ALL_KINDS: torch.clone})
 SCALARS.register("second", {ALL_KINDS: lambda x, y: torch.broadcast_tensors(x, y)[1]})
-SCALARS.register("switch", {ALL_KINDS: torch.where})
 
 for _name in ("ceil", "floor", "trunc", "round_half_to_even"):
     SCALARS.register(_name, {"biu": torch.clone})
@@ -28,14 +28,18 @@ for _name in ("exp", "log", "log10", "sqrt", "sin", "cos", "tan", "sinh", "cosh"
 
 @SCALARS.function("expm1", kinds="f")
 def _expm1(x: torch.Tensor) -> torch.Tensor:
-    """Compute near 0 by the hyperbolic tangent: compiled code takes exp(x) - 1 for expm1, which loses all digits."""
+    """Compute compiled code near 0 by the hyperbolic tangent: it takes exp(x) - 1 for expm1, which loses all digits."""
+    if can_look(x):
+        return torch.expm1(x)
     t = torch.tanh(0.5 * x)
     return torch.where(x == 0, x, torch.where(torch.abs(x) < 1, 2 * t / (1 - t), torch.expm1(x)))
 
 
 @SCALARS.function("arctanh", kinds="f")
 def _arctanh(x: torch.Tensor) -> torch.Tensor:
-    """Compute from log1p: compiled code of atanh loses the digits of small numbers."""
+    """Compute compiled code from log1p: that of atanh loses the digits of small numbers."""
+    if can_look(x):
+        return torch.atanh(x)
     size = torch.abs(x)
     return torch.copysign(0.5 * torch.log1p(2 * size / (1 - size)), x)
 
