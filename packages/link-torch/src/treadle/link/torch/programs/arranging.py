@@ -201,16 +201,24 @@ def _with_offset(rows: TensorVariable) -> tuple[TensorVariable, int | None]:
 
 def _is_range(x: TensorVariable, matrix: TensorVariable, axis: int) -> bool:
     """Whether a tensor holds the positions along an axis of another, laid out along that axis."""
+    return is_range(x, (matrix, axis), axis, matrix.type.ndim)
+
+
+def is_range(x: TensorVariable, length: Variable | tuple[Variable, int], axis: int, ndim: int) -> bool:
+    """Whether a tensor of a rank counts from zero to a length, that of a tensor's axis or a number, along an axis."""
     node = x.owner
-    order = ("x",) * axis + (0,) + ("x",) * (matrix.type.ndim - axis - 1)
-    if node is None or node.op != DimShuffle(order, 1):
+    if node is None or node.op != DimShuffle(("x",) * axis + (0,) + ("x",) * (ndim - axis - 1), 1):
         return False
     made = node.inputs[0].owner
     if made is None or not isinstance(made.op, ARange) or made.op.dtype != "int64":
         return False
     start, stop, step = made.inputs
-    is_whole = all(isinstance(v, Constant) and v.data.item() == n for v, n in ((start, 0), (step, 1)))
-    return is_whole and stop.owner is not None and stop.owner.op == ShapeI(axis) and stop.owner.inputs[0] is matrix
+    if not all(isinstance(v, Constant) and v.data.item() == n for v, n in ((start, 0), (step, 1))):
+        return False
+    if not isinstance(length, tuple):
+        return stop is length
+    of, at = length
+    return stop.owner is not None and stop.owner.op == ShapeI(at) and stop.owner.inputs[0] is of
 
 
 def nested_join(fgraph: FunctionGraph, node: Apply) -> Arranged | None:

@@ -17,11 +17,17 @@ import torch
 from treadle.config import dataclass
 from treadle.graph import Apply, DeepCopyOp, FunctionGraph, Variable
 from treadle.link.torch.programs.arranging import Arranged, end_of_order, nested_join, reversed_copy, rotation, triangle
+from treadle.link.torch.programs.combined.activations import activation
+from treadle.link.torch.programs.combined.along_axis import picked_along, set_along
+from treadle.link.torch.programs.combined.classes import through_log_softmax
+from treadle.link.torch.programs.combined.moments import scaled_by_root, weighted_sum
+from treadle.link.torch.programs.combined.variances import deviation, normalized, squared_behind_root, variance
 from treadle.link.torch.programs.patterns import both_orders, length_behind, made_by, number
 from treadle.link.torch.programs.storage import kind, working
-from treadle.link.torch.programs.variances import deviation, normalized, squared_behind_root, variance
-from treadle.link.torch.table import Results
+from treadle.link.torch.table import Lowered
 from treadle.tensor import (
+    AdvancedIncSubtensor,
+    AdvancedSubtensor,
     ArgReduction,
     ArgSort,
     DimShuffle,
@@ -69,7 +75,7 @@ class Merged:
     `others` are results of a later node, which the function returns after the node's own.
     """
 
-    function: Callable[..., Results]
+    function: Lowered
     tensors: tuple[Variable, ...]
     numbers: tuple[Variable, ...] = ()
     others: tuple[Variable, ...] = ()
@@ -85,6 +91,9 @@ def merged(fgraph: FunctionGraph, node: Apply) -> Merged | None:
         return _arranged(end_of_order(fgraph, node))
     if isinstance(node.op, DeepCopyOp):
         return _arranged(reversed_copy(node))
+    if isinstance(node.op, AdvancedSubtensor | AdvancedIncSubtensor):
+        along = picked_along(node.op, node) if isinstance(node.op, AdvancedSubtensor) else set_along(node.op, node)
+        return None if along is None else Merged(along[0], tuple(along[1]), tuple(along[2]))
     if not isinstance(node.op, Elemwise):
         return None
     (out,) = tensors(node.outputs[:1])
@@ -95,6 +104,14 @@ def merged(fgraph: FunctionGraph, node: Apply) -> Merged | None:
     spread = variance(fgraph, out) or deviation(fgraph, out) or normalized(fgraph, out)
     if spread is not None:
         return Merged(*spread)
+    found = (
+        activation(fgraph, out)
+        or weighted_sum(fgraph, out)
+        or scaled_by_root(fgraph, out)
+        or through_log_softmax(fgraph, out)
+    )
+    if found is not None:
+        return Merged(found[0], tuple(found[1]))
     return _arranged(triangle(out)) or _with_length(node.op, node) or _of_one(out)
 
 

@@ -58,6 +58,7 @@ def plan_of(fgraph: FunctionGraph) -> ExecutionPlan:
     plan = ExecutionPlan()
     plan.want_tensors(fgraph.outputs)
     early = _early(fgraph, order, stage(fgraph, order, data=True).known)
+    position = {node: i for i, node in enumerate(order)}
     for node in reversed(order):
         out = node.outputs[0]
         if out in plan.hosts and length_of(node) is not None:
@@ -80,7 +81,8 @@ def plan_of(fgraph: FunctionGraph) -> ExecutionPlan:
                 continue
             plan.nodes.append(node)
             together = merged(fgraph, node)
-            if together is not None:
+            # What is taken from beside the node's inputs may come after it.
+            if together is not None and all(position.get(v.owner, -1) < position[node] for v in together.tensors):  # type: ignore[arg-type]  # None is no node
                 plan.merged[node] = together
                 plan.want_hosts(together.numbers, node)
                 plan.want_tensors(together.tensors)

@@ -1,0 +1,1 @@
+"""Functions of PyTorch's own that stand for several elementwise functions."""
