@@ -69,6 +69,16 @@ def test_the_strict_namespace_keeps_the_contract(check: Check) -> None:
     run_check("array_api", check, {"array_api__namespace": "array_api_strict"}, may_refuse=())
 
 
+@pytest.mark.usefixtures("strict")
+def test_recurrences_of_matrices_use_what_the_standard_defines_alone() -> None:
+    x = tt.dmatrix("x")
+    values = np.arange(1.0, 13.0).reshape(4, 3)
+    for axis in (0, 1):
+        slope = tt.grad(tt.cumprod(x, axis=axis).sum(), x)
+        expected = function([x], slope, mode="VM")(values)
+        np.testing.assert_allclose(function([x], slope, mode="ARRAY_API")(values), expected, rtol=1e-13)
+
+
 @pytest.mark.parametrize("namespace", NAMESPACES)
 def test_what_decomposes_needs_no_step_of_python(namespace: str) -> None:
     a, b, pivots = tt.dtensor3("a"), tt.dtensor3("b"), tt.imatrix("pivots")

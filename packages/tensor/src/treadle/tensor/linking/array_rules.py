@@ -212,7 +212,7 @@ class ArrayRules:
         first, last = self.converter(dtype, wide), self.converter(wide, dtype)
 
         def part(x: Array, start: int, stop: int) -> Array:
-            return x[(*(slice(None) for _ in range(axis)), slice(start, stop))]
+            return x[(*(slice(None) for _ in range(axis)), slice(start, stop), ...)]
 
         def run(decay: Array, x: Array) -> Array:
             h, decays = first(x), first(decay)
