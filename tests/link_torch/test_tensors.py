@@ -212,3 +212,23 @@ def test_tensors_without_an_array_of_values_are_refused(value: torch.Tensor, rea
             with pytest.raises((tt.TensorTypeError, CallError), match=reason):
                 f(value)
             f(torch.zeros((2, 2), dtype=torch.float64))
+
+
+def test_results_have_the_dtypes_of_the_graph_where_pytorch_casts_by_itself() -> None:
+    x, w = tt.fmatrix("x"), shared(np.full((20, 20), 1.001, "float32"), name="w")
+    values = np.full((20, 20), 1.001, "float32")
+    on_device = get_mode("PYTORCH").clone(link_kwargs={"device_outputs": True})
+    product, from_state = function([x], x @ x.T, mode=on_device), function([], w @ w, mode=on_device)
+    step = function([x], w[0, 0], updates={w: w @ x / np.float32(20)}, mode="PYTORCH")
+    traced: Any = function([x], (x @ x.T).sum(), mode="PYTORCH")
+    expected, total = product(values), traced.torch_function(torch.tensor(values))
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        for argument in (values, torch.tensor(values), torch.tensor(values, requires_grad=True)):
+            assert torch.equal(product(argument), expected)
+        assert torch.equal(from_state(), expected)
+        assert torch.equal(traced.torch_function(torch.tensor(values)), total)
+        for _ in range(3):
+            step(values)
+        assert torch.is_autocast_enabled("cpu")
+    assert w.get_value().dtype == np.float32
+    np.testing.assert_allclose(w.get_value(), 1.001**4, rtol=1e-5)

@@ -72,7 +72,7 @@ def quick_caller(
     scope: dict[str, Any] = {
         "ABSENT": ABSENT, "array": np.ndarray, "check": PROCESS.check, "fallback": fallback, "loaded": from_host,
         "numpy": torch.from_numpy, "owned": owned, "run": run, "strided": torch.strided, "tensor": torch.Tensor,
-        "transforms": torch._C._are_functorch_transforms_active,
+        "transforms": torch._C._are_functorch_transforms_active, "autocast": torch._C._is_any_autocast_enabled,
         **{f"k{i}": c for i, c in enumerate(constants)},
     }  # fmt: skip
     at_once = fits_all(kinds) if kinds else None
@@ -88,12 +88,13 @@ def quick_caller(
         arrays.append(f"{name}.__class__ is array and {same} and {fits}")
     outputs = [name if is_tensor else f"{name}.numpy()" for name, is_tensor in zip(results, native, strict=True)]
     otherwise = f"return fallback(*[x for x in (*{packed}, *rest) if x is not ABSENT], **kw)"
-    one_by_one = " and ".join([*tensors, "not transforms()"])
+    # PyTorch's own test says no by itself where tensors are transformed or cast.
+    one_by_one = " and ".join([*tensors, "not transforms()", "not autocast()"])
     chosen = [
         *([] if at_once is None else [f"  if fits({', '.join(names)}): pass"]),
         # The same tensor twice, and what else that test says no to.
         f"  {'if' if at_once is None else 'elif'} {one_by_one}: pass",
-        f"  elif {' and '.join(arrays)}:",
+        f"  elif {' and '.join([*arrays, 'not autocast()'])}:",
         "    try:",
         *[
             f"      {name} = numpy({name}) if {name}.flags.writeable else loaded({name}, {kind.dtype!r})"
@@ -107,7 +108,7 @@ def quick_caller(
     copied = f"owned([{', '.join(results)}], {packed}){'[0]' if single else ''}"
     lines = [
         f"def call({', '.join([*(f'{name}=ABSENT' for name in names), *(['/'] if names else []), '*rest', '**kw'])}):",
-        *(chosen if names else []),
+        *(chosen if names else [f"  if autocast(): {otherwise}"]),
         f"  if rest or kw: {otherwise}",
         "  check()",
         "  try:",

@@ -224,6 +224,10 @@ class TorchProgram(Program):
     def __call__(self, *inputs: Value) -> Sequence[Value]:
         """Compute the outputs; the error of a node that fails names the op and the user's line."""
         PROCESS.check()
+        if torch._C._is_any_autocast_enabled():
+            # Results have the dtypes of the graph.
+            with torch._C._DisableAutocast():
+                return self(*inputs)
         if torch._C._are_functorch_transforms_active():
             refuse_transformed(inputs)
         try:
