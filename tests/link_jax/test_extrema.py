@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from itertools import combinations
+
 import jax
 import numpy as np
 import pytest
@@ -9,6 +13,7 @@ import pytest
 import treadle.tensor as tt
 from treadle.compile import function
 from treadle.link.jax import jax_function
+from treadle.link.jax.lower.reductions.extrema import extremum
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
@@ -31,3 +36,64 @@ def test_the_gradient_of_an_extremum_inside_jax_is_that_of_its_place() -> None:
     with jax.enable_x64(True):
         (slope,) = jax.grad(lambda v: jax.numpy.sum(largest(v)[0]), argnums=(0,))(np.array([[1.0, 2.0], [3.0, 0.0]]))
     np.testing.assert_array_equal(slope, [[0, 0], [1, 0]])
+
+
+KINDS = {"max": np.max, "min": np.min}
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("kind", sorted(KINDS))
+@pytest.mark.parametrize(
+    "shape", [(1,), (10,), (4095,), (4096,), (100, 100), (1, 5000), (5000, 1), (20, 30, 40), (3, 1001, 2, 2)]
+)
+def test_extrema_are_those_of_numpy_along_all_axes(shape: tuple[int, ...], kind: str, dtype: str) -> None:
+    x = np.random.default_rng(0).normal(size=shape).astype(dtype)
+    middle = tuple(n // 2 for n in shape)
+    arrays = [x, -x]
+    for number in (np.nan, -np.nan, np.inf, -np.inf):
+        one, all_alike = x.copy(), np.full_like(x, number)
+        one[middle] = number
+        arrays += [one, all_alike]
+    zeros = np.zeros_like(x)
+    zeros[middle] = -0.0
+    with jax.enable_x64(True):
+        for count in range(1, len(shape) + 1):
+            for axes in combinations(range(len(shape)), count):
+                compiled = jax.jit(partial(extremum, kind, axes=axes))
+                for values in [*arrays, zeros]:
+                    np.testing.assert_array_equal(compiled(values), KINDS[kind](values, axis=axes))
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_mapped_extrema_of_few_elements_keep_nan_where_all_maps_have_many(axis: int) -> None:
+    x = np.random.default_rng(0).normal(size=(200, 100))
+    x[3, 4] = np.nan
+    largest = jax_function(function([v := tt.dvector()], v.max(), mode="JAX").vm)
+    with jax.enable_x64(True):
+        (result,) = jax.jit(jax.vmap(largest, in_axes=axis))(x)
+    np.testing.assert_array_equal(result, x.max(axis=1 - axis))
+
+
+def test_derivatives_of_extrema_are_shared_by_equal_elements() -> None:
+    x = np.array([[1.0, 2.0, 2.0], [0.0, -1.0, 5.0]])
+    with jax.enable_x64(True):
+        slope = jax.grad(lambda v: jax.numpy.sum(extremum("max", v, (1,))))(x)
+        curvature = np.asarray(jax.hessian(lambda v: extremum("max", v * v, (0, 1)))(x))
+        along = jax.jvp(lambda v: extremum("min", v, (0,)), (x,), (np.ones_like(x),))[1]
+    np.testing.assert_array_equal(slope, [[0, 0.5, 0.5], [0, 0, 1]])
+    assert curvature[1, 2, 1, 2] == 2
+    assert np.count_nonzero(curvature) == 1
+    np.testing.assert_array_equal(along, np.ones(3))
+
+
+@pytest.mark.parametrize("kind", [tt.softmax, tt.log_softmax, tt.logsumexp])
+@pytest.mark.parametrize("count", [3, 3000])
+def test_softmax_beside_nan_and_infinities_is_that_of_the_virtual_machine(
+    kind: Callable[..., tt.TensorVariable], count: int
+) -> None:
+    rows = [[1, 2, np.inf], [np.nan, 1, 2], [np.inf, np.nan, 0], [-np.inf] * 3, [np.inf, np.inf, -np.inf], [3, 4, 5]]
+    x = np.tile(np.array(rows, "float64"), (1, count // 3))
+    m = tt.dmatrix()
+    expected = function([m], kind(m, axis=1), mode="VM")(x)
+    result = function([m], kind(m, axis=1), mode="JAX")(x)
+    np.testing.assert_allclose(result, expected, rtol=1e-12)

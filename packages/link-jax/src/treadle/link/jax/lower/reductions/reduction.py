@@ -10,6 +10,7 @@ import jax.numpy as jnp
 
 from treadle.graph import Apply
 from treadle.link.jax.casting import convert, widened
+from treadle.link.jax.lower.reductions.extrema import extremum
 from treadle.link.jax.table import JAX
 from treadle.tensor import Reduction
 
@@ -34,16 +35,10 @@ def _combine(kind: str) -> Callable[[jax.Array, tuple[int, ...]], jax.Array]:
         return total
     if kind == "prod":
         return _product
+    if kind in {"max", "min"}:
+        return partial(extremum, kind)
     function: Callable[..., jax.Array] = getattr(jnp, kind)
-    return partial(_extremum, function) if kind in {"max", "min"} else lambda x, axes: function(x, axis=axes)
-
-
-def _extremum(function: Callable[..., jax.Array], x: jax.Array, axes: tuple[int, ...]) -> jax.Array:
-    """Return the largest or smallest elements; XLA's own on CPUs lose NaN among some thousand elements."""
-    best = function(x, axis=axes)
-    if not jnp.issubdtype(x.dtype, jnp.floating):
-        return best
-    return jnp.where(jnp.any(jnp.isnan(x), axis=axes), jnp.asarray(jnp.nan, x.dtype), best)
+    return lambda x, axes: function(x, axis=axes)
 
 
 @JAX.register(Reduction)
