@@ -86,6 +86,37 @@ def test_derivatives_of_extrema_are_shared_by_equal_elements() -> None:
     np.testing.assert_array_equal(along, np.ones(3))
 
 
+def sums(x: tt.TensorVariable, y: tt.TensorVariable) -> dict[str, tt.TensorVariable]:
+    """Return sums of extrema of which one operand or none is known when the graph is made."""
+    return {
+        "a number second": tt.maximum(x, 0).sum(),
+        "a number first": tt.minimum(0, x).mean(),
+        "two arrays": tt.maximum(x, y).sum(),
+        "two arrays in the other order": tt.minimum(y, x).sum(axis=0),
+        "numbers on both sides": tt.clip(x, -1, 1).sum(),
+        "numbers on both sides, along rows": tt.clip(x, -1, 1).sum(axis=1),
+        "numbers on both sides, the upper one first": tt.maximum(tt.minimum(x, 1), -1).sum(axis=1),
+        "a number and an array": tt.clip(x, -1, y).sum(),
+        "an array of one number": tt.maximum(tt.zeros_like(y), x).sum(),
+        "NaN itself": tt.maximum(y, np.nan).sum(),
+        "a function of the extremum": (2 * tt.maximum(1 - x * y, 0) + 1).sum(),
+        "largest of extrema": tt.minimum(x, y).max(axis=0).sum(),
+        "variance": tt.maximum(x, 0).var(),
+    }
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+@pytest.mark.parametrize("count", [10, 1000])
+def test_sums_of_extrema_are_nan_where_an_element_is(count: int, dtype: str) -> None:
+    x, y = (tt.tensor(name, dtype=dtype, shape=(None, None)) for name in "xy")
+    expressions = sums(x, y)
+    f = function([x, y], list(expressions.values()), mode="JAX")
+    a, b = np.random.default_rng(0).uniform(1, 2, size=(2, count, 9)).astype(dtype)
+    a[count // 2, 4] = np.nan
+    for name, result in zip(expressions, f(a, b), strict=True):
+        assert np.isnan(result).any(), name
+
+
 @pytest.mark.parametrize("kind", [tt.softmax, tt.log_softmax, tt.logsumexp])
 @pytest.mark.parametrize("count", [3, 3000])
 def test_softmax_beside_nan_and_infinities_is_that_of_the_virtual_machine(

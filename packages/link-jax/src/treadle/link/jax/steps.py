@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import cache, partial, reduce
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 from jax.custom_derivatives import SymbolicZero
 
 import treadle.tensor as tt
@@ -28,20 +29,25 @@ _DIFFERENTIATED_BY_JAX = frozenset((
     "trunc", "round_half_to_even",
 ))  # fmt: skip
 
+# In sums of 4,096 elements or more XLA leaves extrema on CPUs to a library that loses NaN, unless it stands second.
+_BESIDE_NUMBER: Mapping[str, ScalarFunction] = {"maximum": lax.max, "minimum": lax.min}
+
 
 def takes(scalar_op: ScalarOp, loops: Sequence[str]) -> bool:
     """Whether a scalar op is a step, for operands converted to some dtypes, rather than the steps of its body."""
     return _has_function(scalar_op, loops) or (scalar_op.body is not None and _is_differentiated_here(scalar_op, loops))
 
 
-def scalar_function(scalar_op: ScalarOp, loops: Sequence[str], out: str) -> ScalarFunction:
+def scalar_function(
+    scalar_op: ScalarOp, loops: Sequence[str], out: str, function: ScalarFunction | None = None
+) -> ScalarFunction:
     """Return a scalar op as a function of JAX arrays of one shape, or refuse it.
 
     Operands are converted to the dtypes of `loops`, the result to that of `out`. float16 is computed in float32 and
-    rounded, as NumPy does.
+    rounded, as NumPy does. `function` takes the place of that in the table.
     """
     wide = ["float32" if d == "float16" else d for d in loops]
-    plain = _computed(scalar_op, loops)
+    plain = function or _computed(scalar_op, loops)
     told = _with_own_derivative(scalar_op, tuple(wide)) if _is_differentiated_here(scalar_op, wide) else plain
 
     def run(*args: jax.Array) -> jax.Array | Checked[jax.Array]:
@@ -55,17 +61,25 @@ def scalar_function(scalar_op: ScalarOp, loops: Sequence[str], out: str) -> Scal
     return run
 
 
-def composite(composite: Composite) -> Callable[..., Arrays | Checked[Arrays]]:
-    """Lower a fused function step by step."""
-    functions = [scalar_function(step.scalar_op, step.loops, step.out) for step in composite.steps]
+def composite(
+    composite: Composite, numbers: Set[int] = frozenset(), maxima: Set[int] = frozenset()
+) -> Callable[..., Arrays | Checked[Arrays]]:
+    """Lower a fused function step by step; inputs at some places are known, and are not NaN, others may be maxima."""
+    constants = [np.asarray(number, dtype) for number, dtype in composite.constants]
+    known = {*numbers, *(composite.nin + at for at, number in enumerate(constants) if number == number)}
+    first = composite.nin + len(constants)
+    maxima = {*maxima, *(at for at, step in enumerate(composite.steps, first) if step.scalar_op.name == "maximum")}
+    steps = [_lowered(step, known, maxima) for step in composite.steps]
+    held = {args[0] for _, args, is_held in steps if is_held}
 
     def run(*inputs: jax.Array) -> Arrays | Checked[Arrays]:
-        broadcast = jnp.broadcast_arrays(*inputs)
+        broadcast = jnp.broadcast_arrays(*(_held(x) if at in held else x for at, x in enumerate(inputs)))
         values = [convert(x, d) for x, d in zip(broadcast, composite.dtypes, strict=True)]
-        values += [jnp.full(broadcast[0].shape, number, dtype) for number, dtype in composite.constants]
+        for at, number in enumerate(constants, composite.nin):
+            values.append(jnp.broadcast_to(_held(number) if at in held else number, broadcast[0].shape))
         failures: list[jax.Array] = []
-        for step, function in zip(composite.steps, functions, strict=True):
-            result = function(*(values[i] for i in step.args))
+        for function, args, _ in steps:
+            result = function(*(values[i] for i in args))
             if isinstance(result, Checked):
                 if result.failed is not None:
                     failures.append(result.failed)
@@ -75,6 +89,27 @@ def composite(composite: Composite) -> Callable[..., Arrays | Checked[Arrays]]:
         return Checked(outputs, reduce(jnp.logical_or, failures)) if failures else outputs
 
     return run
+
+
+def _lowered(step: Step, known: Set[int], maxima: Set[int]) -> tuple[ScalarFunction, tuple[int, ...], bool]:
+    """Return a step's function, its arguments, and whether XLA must not know the first of them.
+
+    The known operand of an extremum of floats comes first, to which XLA would give the second place if it knew it. The
+    library makes one function of the minimum of a maximum, which loses NaN wherever it stands.
+    """
+    name, args, loops = step.scalar_op.name, step.args, step.loops
+    is_of_maximum = name == "minimum" and not maxima.isdisjoint(args)
+    beside_number = None if is_of_maximum else _BESIDE_NUMBER.get(name)
+    if beside_number is None or known.isdisjoint(args) or any(np.dtype(d).kind != "f" for d in loops):
+        return scalar_function(step.scalar_op, loops, step.out), args, False
+    if args[0] not in known:
+        args, loops = args[::-1], loops[::-1]
+    return scalar_function(step.scalar_op, loops, step.out, beside_number), args, True
+
+
+def _held(number: jax.Array | np.ndarray) -> jax.Array:
+    hold: Callable[[jax.Array], jax.Array] = lax.optimization_barrier  # which has no annotations
+    return hold(jnp.asarray(number))
 
 
 def _has_function(scalar_op: ScalarOp, loops: Sequence[str]) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import jax
+import numpy as np
 
-from treadle.graph import Apply
+from treadle.graph import Apply, Constant, Variable
 from treadle.link.jax.steps import composite, takes
 from treadle.link.jax.table import JAX, Checked, Function
 from treadle.tensor import Composite, Elemwise
@@ -13,7 +14,9 @@ from treadle.tensor import Composite, Elemwise
 @JAX.register(Elemwise)
 def elemwise(op: Elemwise, node: Apply) -> Function:
     """Lower to the functions of the steps, the inputs broadcast at their run-time shapes."""
-    steps = composite(op.expanded(node, takes))
+    numbers = {at for at, x in enumerate(node.inputs) if _is_number(x)}
+    maxima = {at for at, x in enumerate(node.inputs) if _may_be_maximum(x)}
+    steps = composite(op.expanded(node, takes), numbers, maxima)
     if isinstance(op.scalar_op, Composite):
         return steps
 
@@ -22,3 +25,16 @@ def elemwise(op: Elemwise, node: Apply) -> Function:
         return Checked(outputs.value[0], outputs.failed) if isinstance(outputs, Checked) else outputs[0]
 
     return run
+
+
+def _is_number(x: Variable) -> bool:
+    """Whether an input is known, and nowhere NaN."""
+    return isinstance(x, Constant) and x.data.dtype.kind in "biuf" and not np.isnan(x.data).any()
+
+
+def _may_be_maximum(x: Variable) -> bool:
+    """Whether an input is computed elementwise as the larger of two, or as a fused function."""
+    if x.owner is None or not isinstance(x.owner.op, Elemwise):
+        return False
+    scalar_op = x.owner.op.scalar_op
+    return isinstance(scalar_op, Composite) or scalar_op.name == "maximum"

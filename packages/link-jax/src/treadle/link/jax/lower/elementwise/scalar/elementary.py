@@ -144,6 +144,21 @@ for _name, _function in (
     SCALARS.register(_name, {"fc": _function, "biu": lambda x: x})
 
 
+# Extrema of floats
+
+
+def _extremum(function: Callable[[jax.Array, jax.Array], jax.Array]) -> Callable[[jax.Array, jax.Array], jax.Array]:
+    """Return an extremum that XLA computes itself, by a choice, rather than by its library for CPUs.
+
+    That would lose NaN of one operand in sums of 4,096 elements or more, which take 1.1 to 2.6 of the time so.
+    """
+    return lambda x, y: jnp.where((x != x) | (y != y), np.array(np.nan, x.dtype), function(x, y))
+
+
+SCALARS.register("maximum", {"f": _extremum(lax.max)})
+SCALARS.register("minimum", {"f": _extremum(lax.min)})
+
+
 # Parts of complex numbers, and complex numbers from their parts.
 
 SCALARS.register("real", {ALL_KINDS: jnp.real})
