@@ -45,6 +45,8 @@ class Case:
         Takes torch and tensors; returns the same.
     compiled
         Whether what is compiled at the first call is measured too: loops by hand would take minutes.
+    trained
+        How many of the first arguments are shared variables that a step of Adam changes; the only output is the cost.
     """
 
     title: str
@@ -52,6 +54,7 @@ class Case:
     ours: Expression
     by_hand: Expression
     compiled: bool = True
+    trained: int = 0
 
 
 class Torch(Library):
@@ -154,12 +157,102 @@ def _of_loop(name: str) -> Case:
     return Case(loop.title, loop.values, ours, by_hand, compiled=False)
 
 
+class _Adam:
+    """Steps of Adam by hand, in place."""
+
+    def __init__(self, torch: Any, params: list[Any]) -> None:
+        self.torch, self.params, self.count = torch, params, 0
+        self.moments = [(torch.zeros_like(p), torch.zeros_like(p)) for p in params]
+
+    def step(self, slopes: Any) -> None:
+        """Change the parameters."""
+        self.count += 1
+        root = (1 - 0.999**self.count) ** 0.5
+        with self.torch.no_grad():
+            for p, g, (m, v) in zip(self.params, slopes, self.moments, strict=True):
+                m.lerp_(g, 0.1)
+                v.mul_(0.999).addcmul_(g, g, value=0.001)
+                p.addcdiv_(m, (v.sqrt() / root).add_(1e-8), value=-1e-3 / (1 - 0.9**self.count))
+
+
+def _layers(rng: np.random.Generator, *shapes: tuple[int, ...]) -> list[Any]:
+    return [0.1 * rng.normal(size=s).astype("float32") for s in shapes]
+
+
+def _examples(rng: np.random.Generator, shape: tuple[int, ...], count: int) -> list[Any]:
+    return [rng.normal(size=shape).astype("float32"), rng.integers(0, 10, size=count)]
+
+
+def _classifier(nn: Any, w: Any, b: Any, v: Any, c: Any, x: Any, y: Any) -> Any:
+    return nn.cross_entropy(nn.relu(x @ w + b) @ v + c, y)
+
+
+def _network(nn: Any, w: Any, b: Any, v: Any, c: Any, out: Any, x: Any, y: Any) -> Any:
+    h = nn.max_pool2d(nn.relu(nn.conv2d(x, w, b, padding=1)), 2)
+    h = nn.max_pool2d(nn.relu(nn.conv2d(h, v, c, padding=1)), 2)
+    return nn.cross_entropy(h.reshape((h.shape[0], -1)) @ out, y)
+
+
+def _attention(
+    nn: Any, inner: Any, after: Any, g: Any, s: Any, wide: Any, b: Any, narrow: Any, c: Any, out: Any, x: Any, y: Any
+) -> Any:
+    heads = (x.shape[0], x.shape[1], 4, 16)
+    mixed = nn.layer_norm(x, (64,), g, s) @ inner
+    parts = [mixed[:, :, 64 * i : 64 * i + 64].reshape(heads).swapaxes(1, 2) for i in range(3)]
+    h = x + nn.scaled_dot_product_attention(*parts).swapaxes(1, 2).reshape(x.shape) @ after
+    h = h + nn.gelu(nn.layer_norm(h, (64,), g, s) @ wide + b) @ narrow + c
+    return nn.cross_entropy(h.mean(1) @ out, y)
+
+
+class _Functions:
+    """What losses are written with, by the names that PyTorch has."""
+
+    def __init__(self, tt: Any) -> None:
+        self.tt = tt
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.tt.nn, name, None) or getattr(self.tt, name)
+
+    def layer_norm(self, x: Any, _: Any, weight: Any, bias: Any) -> Any:
+        return self.tt.nn.layer_norm(x, weight, bias)
+
+
+def _trained(title: str, values: Callable[[np.random.Generator], list[Any]], loss: Expression, count: int) -> Case:
+    """Return a step of Adam for a loss written once for both libraries."""
+
+    def by_hand(torch: Any, *given: Any) -> list[Any]:
+        return [loss(torch.nn.functional, *given)]
+
+    return Case(title, values, lambda tt, *given: [loss(_Functions(tt), *given)], by_hand, trained=count)
+
+
+_WIDTHS = ((64, 192), (64, 64), (64,), (64,), (64, 256), (256,), (256, 64), (64,), (64, 10))
+TRAINING = {
+    "classifier": _trained(
+        "Adam step of an MLP, batch 256, 784-256-10, float32",
+        lambda rng: [*_layers(rng, (784, 256), (256,), (256, 10), (10,)), *_examples(rng, (256, 784), 256)],
+        _classifier, 4,
+    ),
+    "convnet": _trained(
+        "Adam step of a convolutional net, batch 32 of 28 x 28, float32",
+        lambda rng: [
+            *_layers(rng, (8, 1, 3, 3), (8,), (16, 8, 3, 3), (16,), (784, 10)), *_examples(rng, (32, 1, 28, 28), 32)
+        ],
+        _network, 5,
+    ),
+    "transformer": _trained(
+        "Adam step of a transformer block, batch 8 x 32 x 64, float32",
+        lambda rng: [*_layers(rng, *_WIDTHS), *_examples(rng, (8, 32, 64), 8)],
+        _attention, 9,
+    ),
+}  # fmt: skip
 CASES = {
     "ten": Case("x + 1, 10 elements", lambda rng: [rng.normal(size=10)], _plus_one, _plus_one),
     "vectors": Case("sum of 10 vectors of 10", lambda rng: [*rng.normal(size=(10, 10))], _total, _total),
     "softmax": Case("softmax over rows, 64 x 64", lambda rng: [rng.normal(size=(64, 64))], _softmax, _softmax),
     "logistic": Case("logistic regression step, 10,000 x 100", _labelled, _logistic_step, _logistic_by_hand),
     "perceptron": Case("MLP step, batch 256, 784-256-128-10", _digits, _perceptron_step, _perceptron_by_hand),
+    **TRAINING,
     **{name: _of_loop(name) for name in ("rnn", "garch", "ar2", "mandelbrot")},
 }
 
@@ -194,6 +287,11 @@ def _treadle(case: Case, system: str, values: list[Any]) -> Callable[..., Any]:
     if system != ARRAYS:
         mode = mode.clone(link_kwargs={"device_outputs": True})
     inputs = [tt.tensor(f"x{i}", dtype=x.dtype.name, shape=(None,) * x.ndim) for i, x in enumerate(values)]
+    if case.trained:
+        shared = [tt.shared(x) for x in values[: case.trained]]
+        (loss,) = case.ours(tt, *shared, *inputs[case.trained :])
+        step = function(inputs[case.trained :], loss, updates=tt.nn.adam(loss, shared), mode=mode)
+        return lambda *given: [step(*given[case.trained :])]
     compiled: Callable[..., Any] = function(inputs, case.ours(tt, *inputs), mode=mode)
     return compiled
 
@@ -201,8 +299,19 @@ def _treadle(case: Case, system: str, values: list[Any]) -> Callable[..., Any]:
 def _by_hand(case: Case, system: str) -> Callable[..., Any]:
     import torch  # noqa: PLC0415 - as above
 
+    leaves: list[Any] = []
+    adam: list[_Adam] = []
+
+    def trained(*tensors: Any) -> list[Any]:
+        if not adam:
+            leaves.extend(x.clone().requires_grad_() for x in tensors[: case.trained])
+            adam.append(_Adam(torch, leaves))
+        (loss,) = case.by_hand(torch, *leaves, *tensors[case.trained :])
+        adam[0].step(torch.autograd.grad(loss, leaves))
+        return [loss.detach()]
+
     def run(*tensors: Any) -> list[Any]:
-        return case.by_hand(torch, *tensors)
+        return trained(*tensors) if case.trained else case.by_hand(torch, *tensors)
 
     if system == HAND_COMPILED:
         compiled: Callable[..., Any] = torch.compile(run)

@@ -218,3 +218,50 @@ def test_a_softmax_before_its_logarithm_has_its_gradient() -> None:
     check([A, G], [logarithm * mixed, mixed], values)
     check([A, G], [tt.log_softmax(share, 1), mixed, G - share * G.sum(0, keepdims=True)], values)
     check([A, G], [logarithm, mixed], [values[0], values[1][:1]])
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int8", "complex128", "float16", "bool", "uint16"])
+@pytest.mark.parametrize("shape", [(9,), (9, 4), (9, 0)])
+def test_rows_are_set_and_added_to_at_any_positions(dtype: str, shape: tuple[int, ...]) -> None:
+    x, y, at = tensor(dtype, len(shape), "x"), tensor(dtype, len(shape), "y"), tt.lvector("at")
+    program = link([x, y, at], [x[at].inc(y), x[at].set(y), x[at].inc(y[:1]), x[at].set(y[:1])])
+    outputs = [x[at].inc(y), x[at].set(y), x[at].inc(y[:1]), x[at].set(y[:1])]
+    values = sample(dtype, shape) if np.dtype(dtype).kind in "bfc" else sample(dtype, shape) // 4
+    for positions in ([0, 3, 8], [3, 3, 3], [-1, 0, -9], [-1, 8, 3]):
+        given = [values, sample(dtype, (3, *shape[1:]), 1), np.array(positions)]
+        before = values.copy()
+        check([x, y, at], outputs, given)
+        np.testing.assert_array_equal(values, before)
+    check([x, y, at], outputs[:2], [values, values[:0], np.zeros(0, "int64")])
+    for bad in (9, -10):
+        with pytest.raises(IndexError, match="out of bounds"):
+            program(values, values[:3], np.array([0, bad, 1]))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("shape", [(0,), (5,), (32,), (33,), (2, 3), ()])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_few_numbers_are_looked_at_as_many_are(shape: tuple[int, ...], dtype: str) -> None:
+    x, y = tensor(dtype, len(shape), "x"), tensor(dtype, len(shape), "y")
+    outputs = [tt.sign(x), tt.fmod(x, y), x % y, tt.ndtr(x), tt.expm1(x), tt.arctanh(x / 50)]
+    values = sample(dtype, shape), sample(dtype, shape, 1)
+    check([x, y], outputs, values)
+    for number in (np.nan, np.inf, -np.inf, 0.0, -0.0, np.finfo(dtype).max):
+        with_edge = np.array(values[0])
+        with_edge.flat[:1] = number
+        check([x, y], outputs, [with_edge, values[1]])
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_searches_among_few_numbers_find_those_that_are_none(side: str) -> None:
+    among, wanted = tt.dvector("among"), tt.dvector("wanted")
+    found = tt.searchsorted(among, wanted, side=side)
+    for rows in ([-1.0, 0.0, 2.0], [-1.0, 0.0, np.nan, np.nan], [-np.inf, 0.0, np.inf], []):
+        check([among, wanted], [found], [np.array(rows), np.array([np.nan, 0.0, -0.0, np.inf, -np.inf, 2.0])])
+
+
+def test_the_normal_distribution_keeps_the_digits_of_small_values() -> None:
+    special = pytest.importorskip("scipy.special")
+    values = np.linspace(-37, 8, 1000)
+    x = tt.dvector("x")
+    np.testing.assert_allclose(link([x], [tt.ndtr(x)])(values)[0], special.ndtr(values), rtol=3e-13)

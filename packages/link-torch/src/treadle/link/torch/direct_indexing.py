@@ -204,6 +204,27 @@ def _in_bounds(positions: torch.Tensor, n: int) -> torch.Tensor:
     return torch.where(positions < 0, positions + n, positions) if low < 0 else positions
 
 
+def changed(entries: Sequence[Entry], set_: bool) -> Callable[..., torch.Tensor | None] | None:
+    """Return a function of a tensor, values and positions: the tensor with rows set or added to, in new memory.
+
+    It looks at no position, which PyTorch's own function does, and raises where one is out of bounds or, for additions,
+    counts from the end. It returns None where it cannot be used. None if positions are not those of rows.
+    """
+    if not _of_rows(entries):
+        return None
+
+    def run(x: torch.Tensor, y: torch.Tensor, at: torch.Tensor) -> torch.Tensor | None:
+        # Rows of no elements are added at any position.
+        if at.dtype is not torch.int64 or at.dim() != 1 or y.shape != (at.shape[0], *x.shape[1:]) or not y.numel():
+            return None
+        if not set_:
+            return torch.index_add(x, 0, at, y)
+        # Several threads may set a position that is there twice in any order.
+        return torch.index_put(x, (at,), y) if torch.get_num_threads() == 1 else None
+
+    return run
+
+
 def may_repeat_positions(entries: Sequence[Entry]) -> bool:
     """Whether a position may be there twice: not in what is made of a mask."""
     return any(isinstance(e, Positions) and e.length is None for e in entries)

@@ -4,10 +4,22 @@ from __future__ import annotations
 
 import torch
 
+# So many elements are added up in less time by Python.
+_FEW = 32
+
 
 def can_look(x: torch.Tensor) -> bool:
     """Whether a rule may ask for values: not where it is traced, or would wait for another device."""
     return type(x) is torch.Tensor and x.is_cpu and not torch.compiler.is_compiling()
+
+
+def _total(x: torch.Tensor) -> float:
+    """Return the sum of floats."""
+    if x.ndim == 1 and x.shape[0] <= _FEW:
+        total: float = sum(x.tolist())
+        return total
+    number: float = (x.sum() if x.ndim else x).item()
+    return number
 
 
 def all_finite(x: torch.Tensor) -> bool:
@@ -18,16 +30,16 @@ def all_finite(x: torch.Tensor) -> bool:
     """
     if not can_look(x):
         return False
-    total = (x.sum() if x.ndim else x).item()
-    return bool(total - total == 0)
+    total = _total(x)
+    return total - total == 0
 
 
 def has_no_nan(x: torch.Tensor) -> bool:
     """Whether floats are known not to be NaN; infinities of both signs make the answer False, too."""
     if not can_look(x):
         return False
-    total = (x.sum() if x.ndim else x).item()
-    return bool(total == total)
+    total = _total(x)
+    return total == total
 
 
 def all_positive(x: torch.Tensor) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import torch
 
-from treadle.link.torch.direct_indexing import in_place, may_repeat_positions, reader
+from treadle.link.torch.direct_indexing import changed, in_place, may_repeat_positions, reader
 from treadle.link.torch.looking import can_look
 from treadle.link.torch.parts import Entry, Part, part
 from treadle.link.torch.programs.storage import wrapped
@@ -74,10 +74,17 @@ def inc_subtensor(op: IncSubtensor | AdvancedIncSubtensor, node: TensorNode) -> 
     # Additions of truth values are counted, and float16 is added up in float32.
     working = {"bool": torch.int64, "float16": torch.float32}.get(dtype) if not set_ else None
     form = in_place(entries, set_, dtype, place)
+    at_rows = None if form is None else changed(entries, set_)
     may_repeat = node.inputs[1].type.ndim > 0 and may_repeat_positions(entries)
 
     def run(x: torch.Tensor, y: torch.Tensor, *parts: torch.Tensor | int) -> tuple[Flag, torch.Tensor]:
         if form is not None and can_look(x):
+            try:
+                new = None if at_rows is None else at_rows(x, y, *parts)
+                if new is not None:
+                    return None, new
+            except Exception:  # noqa: BLE001 - it is looked at more closely below
+                pass
             try:
                 result = x.clone()
                 form.change(result, y, *[int(p) if isinstance(p, int) or p.dim() == 0 else p for p in parts])()

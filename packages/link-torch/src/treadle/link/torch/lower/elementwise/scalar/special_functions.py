@@ -6,6 +6,7 @@ of which PyTorch's loses half its digits near 1.
 
 from __future__ import annotations
 
+import math
 from functools import partial
 
 import torch
@@ -28,6 +29,12 @@ SCALARS.register("softplus", {"f": partial(torch.nn.functional.softplus, thresho
 SCALARS.register("sigmoid", {"f": torch.sigmoid})
 SCALARS.register("gamma_tail_moment", {"f": partial(gamma_tail_integral, torch)})
 SCALARS.register("beta_tail_moment", {"f": partial(beta_tail_integral, torch)})
+
+
+@SCALARS.function("ndtr", kinds="f")
+def _ndtr(x: torch.Tensor) -> torch.Tensor:
+    """Compute from erfc, which keeps the digits of small values; PyTorch's own loses all of them."""
+    return torch.mul(x, -math.sqrt(0.5)).erfc_().mul_(0.5)
 
 
 @SCALARS.function("gamma", kinds="f")
