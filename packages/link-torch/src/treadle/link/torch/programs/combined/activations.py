@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeAlias
 
+import numpy as np
 import torch
 
 from treadle.graph import Constant, FunctionGraph, Variable
@@ -26,7 +27,14 @@ _leaked = torch.ops.aten.leaky_relu_backward
 
 def activation(fgraph: FunctionGraph, out: TensorVariable) -> Found | None:
     """Return an activation of floats, or a gradient through one."""
-    return _within_bounds(out) or _kept_beyond(out) or _leaky(out) or _exponential(out) or _gated(fgraph, out)
+    return (
+        _within_bounds(out)
+        or _kept_beyond(out)
+        or _leaky(out)
+        or _exponential(out)
+        or _gated(fgraph, out)
+        or _gelu(out)
+    )
 
 
 def _choice(out: Variable, comparison: str) -> tuple[TensorVariable, float, TensorVariable, TensorVariable] | None:
@@ -139,3 +147,29 @@ def _gated(fgraph: FunctionGraph, out: TensorVariable) -> Found | None:
         if (*made_by(gate, "sigmoid"),) == (x,) and len(fgraph.clients[gate]) == 1:
             return torch.nn.functional.silu, (x,)
     return None
+
+
+def _gelu(out: TensorVariable) -> Found | None:
+    """Return the approximation of x Phi(x) by the hyperbolic tangent, (x / 2) (1 + tanh(c x (1 + d x^2)))."""
+    for half, shifted in both_orders(made_by(out, "mul")):
+        x = _times(half, 0.5, out)
+        curve = _plus_one(shifted)
+        inner = made_by(curve, "tanh") if x is not None and curve is not None else ()
+        for scaled, raised in both_orders(made_by(inner[0], "mul") if inner else ()):
+            square = _plus_one(raised)
+            squared = None if square is None else _times(square, 0.044715, out)
+            if squared is None or x is None or _times(scaled, math.sqrt(2 / math.pi), out) is not x:
+                continue
+            if (*made_by(squared, "sqr"),) == (x,) and x.type.ndim == out.type.ndim:
+                return partial(torch.nn.functional.gelu, approximate="tanh"), (x,)
+    return None
+
+
+def _times(product: TensorVariable, factor: float, out: TensorVariable) -> TensorVariable | None:
+    """Return what is multiplied by a number, rounded to the dtype of the result."""
+    rounded = float(np.dtype(out.type.dtype).type(factor))
+    return next((of for of, by in both_orders(made_by(product, "mul")) if number(by) == rounded), None)
+
+
+def _plus_one(total: TensorVariable) -> TensorVariable | None:
+    return next((of for of, one in both_orders(made_by(total, "add")) if number(one) == 1), None)
