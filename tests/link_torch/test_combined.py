@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import treadle.tensor as tt
-from tests.link_torch.programs import check, link, sample, tensor
+from tests.link_torch.programs import Recorded, check, link, sample, tensor
 from treadle.compile import function
 from treadle.tensor import nn
 
@@ -268,3 +268,29 @@ def test_the_normal_distribution_keeps_the_digits_of_small_values() -> None:
     values = np.linspace(-37, 8, 1000)
     x = tt.dvector("x")
     np.testing.assert_allclose(link([x], [tt.ndtr(x)])(values)[0], special.ndtr(values), rtol=3e-13)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int64"])
+def test_gradients_of_weights_are_sums_over_batches(dtype: str) -> None:
+    x, w, g = tensor(dtype, 3, "x"), tensor(dtype, 2, "w"), tensor(dtype, 3, "g")
+    weights = [(x.swapaxes(1, 2) @ g).sum(0), (x.swapaxes(1, 2) @ g).sum(0, keepdims=True)]
+    slope = weights if dtype == "int64" else [tt.grad((x @ w * g).sum(), w), tt.grad((x[:1] @ w * g).sum(), w)]
+    f, expected = (
+        function([x, w, g], [*weights, *slope], mode=mode, on_unused_input="ignore") for mode in ("PYTORCH", "VM")
+    )
+    rtol = {"float64": 1e-11, "float32": 1e-4, "float16": 2e-2, "int64": 0.0}[dtype]
+    for shape in ((2, 3, 4), (1, 3, 4), (0, 3, 4), (2, 0, 4), (2, 3, 1), (2, 1, 4)):
+        given = [sample(dtype, s, i) for i, s in enumerate((shape, (shape[2], 5), (*shape[:2], 5)))]
+        for got, want in zip(f(*given), expected(*given), strict=True):
+            np.testing.assert_allclose(got, want, rtol=rtol, atol=rtol * 10)
+
+
+def test_gradients_of_weights_take_no_product_for_each_of_a_batch() -> None:
+    x, w, g = tt.dtensor3("x"), tt.dmatrix("w"), tt.dtensor3("g")
+    f = function([x, w, g], tt.grad((x @ w * g).sum(), w), mode="PYTORCH", on_unused_input="ignore")
+    given = np.ones((2, 3, 4)), np.ones((4, 5)), np.ones((2, 3, 5))
+    f(*given)
+    with Recorded() as record:
+        np.testing.assert_array_equal(f(*given), np.full((4, 5), 6.0))
+    assert "mm" in record.names
+    assert "bmm" not in record.names

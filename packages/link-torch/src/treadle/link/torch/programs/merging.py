@@ -19,6 +19,7 @@ from treadle.graph import Apply, DeepCopyOp, FunctionGraph, Variable
 from treadle.link.torch.programs.arranging import Arranged, end_of_order, nested_join, reversed_copy, rotation, triangle
 from treadle.link.torch.programs.combined.activations import activation
 from treadle.link.torch.programs.combined.along_axis import picked_along, set_along
+from treadle.link.torch.programs.combined.batches import summed_product
 from treadle.link.torch.programs.combined.classes import through_log_softmax
 from treadle.link.torch.programs.combined.moments import scaled_by_root, weighted_sum
 from treadle.link.torch.programs.combined.variances import deviation, normalized, squared_behind_root, variance
@@ -37,6 +38,7 @@ from treadle.tensor import (
     Reduction,
     Sort,
     Subtensor,
+    SumTo,
     TensorVariable,
     tensors,
 )
@@ -91,6 +93,8 @@ def merged(fgraph: FunctionGraph, node: Apply) -> Merged | None:
         return _arranged(end_of_order(fgraph, node))
     if isinstance(node.op, DeepCopyOp):
         return _arranged(reversed_copy(node))
+    if isinstance(node.op, SumTo):
+        return _arranged(summed_product(fgraph, node.op, node))
     if isinstance(node.op, AdvancedSubtensor | AdvancedIncSubtensor):
         along = picked_along(node.op, node) if isinstance(node.op, AdvancedSubtensor) else set_along(node.op, node)
         return None if along is None else Merged(along[0], tuple(along[1]), tuple(along[2]))
