@@ -1,6 +1,8 @@
 """Graphs as functions of JAX arrays, under JAX's own transformations."""
 
+import copy
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -104,6 +106,16 @@ def test_draws_of_generators_of_numpys_are_those_of_keys_from_a_portable_state()
     again, later = jax.jit(run)(after)
     assert len({*map(float, draw), *map(float, again)}) == 6
     assert state[2] < np.asarray(after)[2] < np.asarray(later)[2]
+
+
+def test_it_pickles_with_its_graph() -> None:
+    x, a = tt.dvector("x"), shared(2.0, name="a")
+    f: Any = function([x], (x**2).sum() / a, updates={a: a + 1}, mode="JAX")
+    loaded = pickle.loads(pickle.dumps(f.jax_function))
+    with jax.enable_x64(True):
+        value, new = jax.jit(loaded)(np.array([1.0, 3.0]), 2.0)
+        assert (float(value), float(new)) == (5, 3)
+        np.testing.assert_array_equal(jax.grad(lambda x: copy.copy(loaded)(x, 2.0)[0])(np.array([1.0, 3.0])), [1, 3])
 
 
 # One process, with eight virtual devices of the CPU.

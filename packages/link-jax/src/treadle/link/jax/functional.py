@@ -66,24 +66,34 @@ def jax_function(source: FunctionGraph | Program | HasProgram) -> Callable[..., 
     ...     jax.grad(lambda x: density(x)[0])(jax.numpy.array([1.0, 2.0])).tolist()
     [-1.0, -2.0]
     """
-    traced = TracedGraph(_graph_of(source))
-    count = len(traced.inputs)
+    return _FunctionOfArrays(_graph_of(source))
 
-    def run(*args: Any) -> tuple[jax.Array, ...]:
-        if len(args) != count:
-            named = ", ".join(f"{var}: {var.type}" for var in traced.inputs)
+
+class _FunctionOfArrays:
+    """What `jax_function` returns. A pickle holds the graph."""
+
+    def __init__(self, graph: FunctionGraph) -> None:
+        self._graph = graph
+        self._traced = TracedGraph(graph)
+        self.__name__ = "jax_function"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _FunctionOfArrays, (self._graph,)
+
+    def __call__(self, *args: Any) -> tuple[jax.Array, ...]:
+        inputs = self._traced.inputs
+        if len(args) != len(inputs):
+            named = ", ".join(f"{var}: {var.type}" for var in inputs)
             msg = (
-                f"jax_function: the graph has {count} inputs, shared variables among them, got {len(args)} arguments. "
-                f"Pass one for each of ({named})."
+                f"jax_function: the graph has {len(inputs)} inputs, shared variables among them, got {len(args)} "
+                f"arguments. Pass one for each of ({named})."
             )
             raise GraphTypeError(msg)
         try:
-            return traced(*args)
+            return self._traced(*args)
         except Exception as error:
-            _refuse_symbolic_lengths(traced.inputs, args, error)
+            _refuse_symbolic_lengths(inputs, args, error)
             raise
-
-    return run
 
 
 class HasProgram(Protocol):
