@@ -254,3 +254,23 @@ def test_there_is_no_quick_way_for_numbers_that_may_be_rounded() -> None:
         read = tt.TensorType(dtype, ()).quick_reader()
         assert read is not None
         assert read(number) is number
+
+
+@pytest.mark.parametrize(
+    ("values", "fits"),
+    [
+        ([1, 2], True), ([1.5, 2], True), ([1 + 2j], True), ([True], True), ([complex(np.nan, 1), np.inf], True),
+        ([0.1], False), ([1 + 0.1j], False), ([2**24 + 1], False), ([2**53 + 1], False), ([1e300], False),
+    ],
+)  # fmt: skip
+def test_lists_become_complex64_where_nothing_is_lost(values: list[complex], fits: bool) -> None:
+    kind = TensorType("complex64", (None,))
+    if fits:
+        np.testing.assert_array_equal(kind.filter(values), np.array(values, "complex64"))
+        assert kind.filter(values).dtype == np.complex64
+    else:
+        with pytest.raises(TensorTypeError, match="would lose precision"):
+            kind.filter(values)
+    if values == [1 + 2j]:
+        with pytest.raises(TensorTypeError, match=r"real\(\), imag\(\) or abs\(\)"):
+            TensorType("float32", (None,)).filter(values)

@@ -376,12 +376,13 @@ class TensorType(Type):
         return bool(converted.item() == number) or (number != number and self.numpy_dtype.kind in "fc")
 
     def _holds(self, array: np.ndarray) -> bool:
-        """Whether all values of an array of real numbers fit this dtype exactly."""
-        if array.dtype.kind not in "biuf" or self.numpy_dtype.kind not in "biuf":
+        """Whether all values of an array of numbers fit this dtype exactly."""
+        given, kind = array.dtype.kind, self.numpy_dtype.kind
+        if given not in "biufc" or kind not in "biufc" or (given == "c" and kind != "c"):
             return False
         with np.errstate(all="ignore"):
             cast = array.astype(self.numpy_dtype)
-            back = cast.astype(array.dtype)
+            back = (cast if given == "c" else cast.real).astype(array.dtype)
         return np.array_equal(cast, array, equal_nan=True) and np.array_equal(back, array, equal_nan=True)
 
     @staticmethod
