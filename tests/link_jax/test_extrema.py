@@ -95,6 +95,8 @@ def sums(x: tt.TensorVariable, y: tt.TensorVariable) -> dict[str, tt.TensorVaria
         "two arrays in the other order": tt.minimum(y, x).sum(axis=0),
         "numbers on both sides": tt.clip(x, -1, 1).sum(),
         "numbers on both sides, along rows": tt.clip(x, -1, 1).sum(axis=1),
+        "numbers on both sides, with a transpose between": tt.minimum(tt.maximum(x, 0).T, 6).sum(axis=0),
+        "numbers on both sides, with a slice between": tt.minimum(tt.maximum(x, 0)[1:], 6).sum(axis=1),
         "numbers on both sides, the upper one first": tt.maximum(tt.minimum(x, 1), -1).sum(axis=1),
         "a number and an array": tt.clip(x, -1, y).sum(),
         "an array of one number": tt.maximum(tt.zeros_like(y), x).sum(),

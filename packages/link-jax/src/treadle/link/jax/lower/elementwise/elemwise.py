@@ -8,7 +8,10 @@ import numpy as np
 from treadle.graph import Apply, Constant, Variable
 from treadle.link.jax.steps import composite, takes
 from treadle.link.jax.table import JAX, Checked, Function
-from treadle.tensor import Composite, Elemwise
+from treadle.tensor import Composite, DimShuffle, Elemwise, Reshape, Subtensor
+
+# What XLA may do after a function of elements rather than before.
+_MOVING = (DimShuffle, Reshape, Subtensor)
 
 
 @JAX.register(Elemwise)
@@ -33,7 +36,9 @@ def _is_number(x: Variable) -> bool:
 
 
 def _may_be_maximum(x: Variable) -> bool:
-    """Whether an input is computed elementwise as the larger of two, or as a fused function."""
+    """Whether an input has elements of a maximum of two, or of a fused function."""
+    while x.owner is not None and isinstance(x.owner.op, _MOVING):
+        x = x.owner.inputs[0]
     if x.owner is None or not isinstance(x.owner.op, Elemwise):
         return False
     scalar_op = x.owner.op.scalar_op
