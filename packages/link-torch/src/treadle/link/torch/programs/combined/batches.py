@@ -19,11 +19,13 @@ Found: TypeAlias = tuple[Callable[..., torch.Tensor], Sequence[Variable], Sequen
 
 def summed_product(fgraph: FunctionGraph, op: SumTo, node: Apply) -> Found | None:
     """Return the sum over a batch of products of matrices of floats, kept as a dimension of length 1."""
+    if len(node.inputs) != 4:
+        return None
     (products,) = tensors(node.inputs[:1])
     made, first = products.owner, node.inputs[1]
     if made is None or not isinstance(made.op, MatMul) or products.type.ndim != 3 or len(fgraph.clients[products]) != 1:
         return None
-    is_sum = isinstance(first, Constant) and first.data.item() == 1 and len(node.inputs) == 4
+    is_sum = isinstance(first, Constant) and first.data.item() == 1
     dtype = products.type.dtype
     alike = {v.type.dtype for v in tensors(made.inputs)} == {dtype} and kind(dtype) == "f" and working(dtype) == dtype
     if not is_sum or not alike or any(v.type.ndim != 3 for v in tensors(made.inputs)):
