@@ -12,6 +12,7 @@ import pytest
 from numba.core.registry import cpu_target
 
 import treadle.tensor as tt
+from treadle.compile import function
 from treadle.config import config
 from treadle.graph import FunctionGraph, LoweringError
 from treadle.link.numba import NumbaLinker
@@ -147,3 +148,12 @@ def test_every_float16_is_converted_and_what_lies_between_is_rounded_to_even(
         narrow = floats.astype("float16")
     np.testing.assert_array_equal(rounded, narrow)
     np.testing.assert_array_equal(np.signbit(rounded), np.signbit(narrow))
+
+
+def test_numbers_beyond_int64_are_uint64() -> None:
+    x = tt.vector("x", dtype="uint64")
+    values = np.array([3, 2**64 - 1, 2**63 + 1], "uint64")
+    smallest, sums = function([x], [x.min(), x + np.uint64(2**64 - 3)], mode="NUMBA")(values)
+    assert smallest == 3
+    assert function([x], x.min(), mode="NUMBA")(values[1:]) == 2**63 + 1
+    np.testing.assert_array_equal(sums, values + np.uint64(2**64 - 3))

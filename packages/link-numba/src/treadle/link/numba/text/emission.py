@@ -359,8 +359,10 @@ class Emitter:
 
     def _value_constant(self, node: ast.Constant) -> Value:
         kinds = {bool: types.boolean, int: types.int64, float: types.float64}
-        kind = kinds.get(type(node.value))
-        if kind is None or (kind is types.int64 and not -(2**63) <= int(node.value) < 2**63):  # type: ignore[arg-type]
+        kind, value = kinds.get(type(node.value)), node.value
+        if kind is types.int64 and not -(2**63) <= int(value) < 2**63:  # type: ignore[arg-type]
+            kind = types.uint64 if 0 < int(value) < 2**64 else None  # type: ignore[arg-type]
+        if kind is None:
             raise BeyondError(ast.dump(node))
         return self._constant(kind, node.value)
 
