@@ -2,7 +2,7 @@
 #define TR_OPS 256
 #define TR_HEAD 16
 #define TR_TYPE_AT 8
-/* uses tr_block4, tr_ahead, tr_v_exp_f32, tr_v_log1p_f32, tr_fits, tr_show, tr_hand_on, tr_overwrite, tr_discard, tr_drop, tr_take, tr_alloc, tr_result, tr_vectors, tr_open, tr_enter, tr_expect, tr_k_clear, tr_leave, tr_release, tr_free, tr_perform, tr_execute */
+/* uses tr_block4, tr_v_exp_f32, tr_v_log1p_f32, tr_fits, tr_show, tr_hand_on, tr_overwrite, tr_discard, tr_drop, tr_take, tr_alloc, tr_result, tr_vectors, tr_open, tr_enter, tr_expect, tr_k_clear, tr_leave, tr_release, tr_free, tr_perform, tr_execute */
 static const int d0[] = {1, 0, 2, 3};
 static const unsigned char d1[] = {4, 4, 4, 4};
 static const int64_t d2[] = {1};
@@ -31,20 +31,14 @@ static int k0(int64_t n, char *const *p, const int64_t *s) {
       ((float *)t0)[j] = r4;
       ((float *)t1)[j] = r6;
     }
-    if (m == 512) tr_ahead(x1 + 512, 0, 10, 0);
-    if (m == 512) tr_ahead(y0 + 512, 0, 10, 1);
     tr_v_exp_f32(m, ((float *)t1), ((float *)t2));
     tr_v_log1p_f32(m, ((float *)t2), ((float *)t3));
-    if (m == 512) tr_ahead(x1 + 512, 10, 21, 0);
-    if (m == 512) tr_ahead(y0 + 512, 10, 21, 1);
 #pragma omp simd
     for (int64_t j = 0; j < m; j++) {
       const float r9 = (float)(((float *)t0)[j] + ((float *)t3)[j]);
       const float r10 = (float)(r9 - c2);
       y0[j] = r10;
     }
-    if (m == 512) tr_ahead(x1 + 512, 21, 32, 0);
-    if (m == 512) tr_ahead(y0 + 512, 21, 32, 1);
   }
   return 0;
 }

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 # What every program calls, and what programs call that have more than one loop.
 _EACH = ("tr_execute", "tr_block8", "tr_vectors")
-_LOOPS = ("tr_alloc", "tr_release", "tr_scalars", "tr_transfer", "tr_move8", "tr_fused", "tr_ahead")
+_LOOPS = ("tr_alloc", "tr_release", "tr_scalars", "tr_transfer", "tr_move8", "tr_fused")
 _SUMMED = ("tr_sum_to", "tr_keep", "tr_reduce")
 # What loops call; those of numbers the first two.
 _STEPS = ("tr_rows_begin", "tr_watch", "tr_adopt", "tr_copy", "tr_drop", "tr_pass", "tr_rows_put")

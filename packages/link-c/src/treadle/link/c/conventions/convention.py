@@ -48,7 +48,5 @@ MOST_ARGUMENTS = 48
 FIXED = ("type", "pool", "dgemm", "sgemm", "dgemv", "sgemv", "zgemm", "cgemm", "zgemv", "cgemv", "sorts", "watch")
 # A block of this many bytes is large: it may come from the pool and go back to it.
 LARGE = 65536
-# The size of a cache line in bytes.
-LINE = 64
 # The number of nodes in one C function, since compilers take more than linear time for long functions.
 CHUNK = 64

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from treadle.link.c.conventions.convention import FIXED, LARGE, LINE, Status
+from treadle.link.c.conventions.convention import FIXED, LARGE, Status
 
 CODES = "".join(f"#define TR_{status.name} {status}\n" for status in Status if status)
 CODES += f"#define TR_WATCH {FIXED.index('watch')}\n#define TR_LARGE {LARGE}\n"
@@ -535,14 +535,6 @@ static int tr_materialise(tr_var *o, int nd, int64_t size, tr_kernel k) {
 }
 """
 
-# Prefetch lines of memory from a place on, to read or to write them.
-CORE["tr_ahead"] = """\
-static void tr_ahead(const void *p, size_t from, size_t to, int write) {
-  const char *x = p;
-  if (write) for (; from < to; from++) __builtin_prefetch(x + from * LINE, 1);
-  else for (; from < to; from++) __builtin_prefetch(x + from * LINE, 0);
-}
-""".replace("LINE", str(LINE))
 # Elements of one operand as a contiguous block: in place if they are one, else gathered into a buffer, which a
 # stride of 0 fills once.
 CORE["tr_pair"] = "typedef struct { uint64_t first, second; } tr_pair;\n"

@@ -21,7 +21,7 @@ LEAST = 300
 _INLINE = {"tr_span"}
 # Shorter ones that are linked all the same, since they run once for an array or a block of elements.
 _LINKED = {
-    "tr_adopt", "tr_ahead", "tr_choose", "tr_drop", "tr_keep", "tr_materialise", "tr_overwrite",
+    "tr_adopt", "tr_choose", "tr_drop", "tr_keep", "tr_materialise", "tr_overwrite",
     "tr_block1", "tr_block2", "tr_block4", "tr_block8", "tr_block16",
 }  # fmt: skip
 # What is called for each element is not linked either: functions that return a value, but for those of whole runs, and

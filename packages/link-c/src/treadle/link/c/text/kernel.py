@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import field
 
 from treadle.config import dataclass
-from treadle.link.c.conventions.convention import LINE
 from treadle.link.c.conventions.dtypes import CTYPES, loaded, stored
 from treadle.link.c.text.expression import Expression, Operation
 
@@ -22,9 +21,6 @@ LOOPS_TOGETHER = 8
 # Loops with more operations than this are left to the compiler's judgement, which takes less time to compile.
 ASK_FOR_VECTORS = 2000
 CACHE_BYTES = 24 * 1024
-# With functions on blocks, the next block is prefetched, if there are at most this many loops and arrays.
-FETCHED_LOOPS = 24
-FETCHED_ARRAYS = 8
 # Integer functions of which there is one for loops.
 _DIVISION = re.compile(r"\btr_(floor_div|mod)_(?=i|u(?!64))")
 
@@ -73,7 +69,6 @@ class Kernel:
             self._block_calls(loop, places) if loop.blocks else self._loop(at, loop, places, home, whole[at])
             for at, loop in enumerate(loops)
         ]
-        self._fetch(loops, written, size)
         before = ""
         if len(loops) > 2 * LOOPS_TOGETHER:
             before, written = self._parts(loops, written, buffers)
@@ -82,19 +77,6 @@ class Kernel:
         if any(o.check for o in self.expression.operations):
             lines.append("    if (bad) return TR_POWER;")
         return before + "\n".join([*lines, "  }", "  return 0;", "}"])
-
-    def _fetch(self, loops: Sequence[_Loop], written: Sequence[list[str]], size: int) -> None:
-        """Let the loops of a full block prefetch the next one, which processors do not do between long calls."""
-        inputs = [i for i in sorted(self._used_inputs()) if i not in self.scalars]
-        if not any(loop.blocks for loop in loops) or len(loops) > FETCHED_LOOPS or len(inputs) > FETCHED_ARRAYS:
-            return
-        arrays = {f"x{i}": dtype for i in inputs if (dtype := self.expression.inputs[i]) != "float16"}
-        arrays.update({f"y{k}": self.expression.dtype(value) for k, value in enumerate(self.expression.outputs)})
-        for at, lines in enumerate(written):
-            for name, dtype in arrays.items():
-                start, end = (size * CTYPES[dtype].size * k // (len(loops) * LINE) for k in (at, at + 1))
-                write = int(name[0] == "y")
-                lines.append(f"    if (m == {size}) tr_ahead({name} + {size}, {start}, {end}, {write});")
 
     def _parts(
         self, loops: Sequence[_Loop], written: Sequence[Sequence[str]], buffers: int
