@@ -17,15 +17,12 @@ typedef struct { char order; int ld; } tr_matrix;
 static int tr_as_matrix(const tr_var *x, int nd, int64_t size, tr_matrix *m) {
   /* Sizes are powers of 2: a division takes longer than a small product. */
   const int shift = __builtin_ctzll((uint64_t)size);
-  const int64_t r = x->n[nd - 2], c = x->n[nd - 1], sr = x->s[nd - 2], sc = x->s[nd - 1];
-  if ((c == 1 || sc == size) && (r == 1 || (sr >= c << shift && !(sr & (size - 1)) && sr >> shift <= INT32_MAX))) {
-    m->order = 'N';
+  for (int t = 0; t < 2; t++) {
+    const int64_t r = x->n[nd - 2 + t], c = x->n[nd - 1 - t], sr = x->s[nd - 2 + t], sc = x->s[nd - 1 - t];
+    if (c != 1 && sc != size) continue;
+    if (r != 1 && (sr < c << shift || (sr & (size - 1)) || sr >> shift > INT32_MAX)) continue;
+    m->order = "NT"[t];
     m->ld = (int)(r == 1 ? c : sr >> shift);
-    return 1;
-  }
-  if ((r == 1 || sr == size) && (c == 1 || (sc >= r << shift && !(sc & (size - 1)) && sc >> shift <= INT32_MAX))) {
-    m->order = 'T';
-    m->ld = (int)(c == 1 ? r : sc >> shift);
     return 1;
   }
   return 0;
@@ -49,7 +46,7 @@ static int tr_to_matrices(tr_var **a, tr_var **b, tr_var *t, int nd, int64_t siz
   return 0;
 }
 """,
-    "tr_stack": """\
+    "tr_stack tr_next_product": """\
 /* Lengths of a product of stacks of matrices. */
 static int tr_stack(const tr_var *a, const tr_var *b, tr_var *o, int nd) {
   for (int d = 0; d < nd - 2; d++) {
@@ -60,6 +57,17 @@ static int tr_stack(const tr_var *a, const tr_var *b, tr_var *o, int nd) {
   o->n[nd - 2] = a->n[nd - 2];
   o->n[nd - 1] = b->n[nd - 1];
   return a->n[nd - 1] == b->n[nd - 2] ? 0 : TR_SHAPE;
+}
+/* Step to the next matrices, at p, of two factors and their product; 0 when all were multiplied. */
+static int tr_next_product(const tr_var *a, const tr_var *b, const tr_var *o, int nd, int64_t *i, char **p) {
+  const tr_var *const x[] = {a, b, o};
+  for (int d = nd - 3; d >= 0; d--) {
+    const int more = ++i[d] < o->n[d];
+    for (int k = 0; k < 3; k++) p[k] += more ? x[k]->s[d] : x[k]->s[d] * (1 - o->n[d]);
+    if (more) return 1;
+    i[d] = 0;
+  }
+  return 0;
 }
 """,
 }
@@ -143,29 +151,17 @@ static int tr_matmul_$short(tr_var *a, tr_var *b, tr_var *o, int nd, uintptr_t g
   tr_matrix m[2];
   int status, steps[2];
   int64_t i[TR_ND] = {0};
-  char *p[3];
   if ((status = tr_stack(a, b, o, nd)) || (status = tr_alloc(o, nd, size))) return status;
   if (tr_count(o, nd) == 0) return 0;
   if (a->n[nd - 1] == 0) { memset(o->p, 0, (size_t)(tr_count(o, nd) * size)); return 0; }
   if (a->n[nd - 2] > INT32_MAX || a->n[nd - 1] > INT32_MAX || b->n[nd - 1] > INT32_MAX) return TR_TOO_LONG;
   if ((status = tr_to_matrices(&a, &b, t, nd, size, tr_move$size, m, steps))) return status;
-  p[0] = a->p;
-  p[1] = b->p;
-  p[2] = o->p;
-  for (;;) {
-    int d;
-    tr_product_$short(($Real *)p[0], ($Real *)p[1], ($Real *)p[2], (int)a->n[nd - 2], (int)a->n[nd - 1],
-                      (int)b->n[nd - 1], (tr_gemm_$short)gemm, (tr_gemv_$short)gemv, m[0], m[1], steps[0],
-                      steps[1], 1, 0);
-    for (d = nd - 3; d >= 0; d--) {
-      if (++i[d] < o->n[d]) { p[0] += a->s[d]; p[1] += b->s[d]; p[2] += o->s[d]; break; }
-      p[0] -= a->s[d] * (o->n[d] - 1);
-      p[1] -= b->s[d] * (o->n[d] - 1);
-      p[2] -= o->s[d] * (o->n[d] - 1);
-      i[d] = 0;
-    }
-    if (d < 0) return 0;
-  }
+  char *p[] = {a->p, b->p, o->p};
+  do tr_product_$short(($Real *)p[0], ($Real *)p[1], ($Real *)p[2], (int)a->n[nd - 2], (int)a->n[nd - 1],
+                       (int)b->n[nd - 1], (tr_gemm_$short)gemm, (tr_gemv_$short)gemv, m[0], m[1], steps[0],
+                       steps[1], 1, 0);
+  while (tr_next_product(a, b, o, nd, i, p));
+  return 0;
 }
 """
 )
@@ -223,25 +219,22 @@ static int tr_accumulate_$short(tr_var *c, const tr_var *x, tr_var *a, tr_var *b
 _LOOPS = """\
 static int tr_matmul_$short(tr_var *a, tr_var *b, tr_var *o, int nd) {
   int64_t i[TR_ND] = {0};
-  const char *pa = a->p, *pb = b->p;
-  char *po;
   int status;
   $Acc *acc;
   if ((status = tr_stack(a, b, o, nd)) || (status = tr_alloc(o, nd, sizeof($Elem)))) return status;
   if (tr_count(o, nd) == 0) return 0;
-  po = o->p;
+  char *p[] = {a->p, b->p, o->p};
   const int64_t M = a->n[nd - 2], K = a->n[nd - 1], L = b->n[nd - 1];
   const int64_t ar = a->s[nd - 2], ac = a->s[nd - 1], br = b->s[nd - 2], bc = b->s[nd - 1];
   acc = malloc((size_t)L * sizeof($Acc));
   if (!acc) return TR_MEMORY;
-  for (;;) {
-    int d;
+  do {
     for (int64_t r = 0; r < M; r++) {
-      $Elem *row = ($Elem *)po + r * L;
+      $Elem *row = ($Elem *)p[2] + r * L;
       memset(acc, 0, (size_t)L * sizeof($Acc));
       for (int64_t k = 0; k < K; k++) {
-        const $Acc x = $load(*(const $Elem *)(pa + r * ar + k * ac));
-        const char *q = pb + k * br;
+        const $Acc x = $load(*(const $Elem *)(p[0] + r * ar + k * ac));
+        const char *q = p[1] + k * br;
         if (bc == sizeof($Elem))
 #pragma omp simd
           for (int64_t j = 0; j < L; j++) acc[j] $add ($Acc)(x $times $load(((const $Elem *)q)[j]));
@@ -250,15 +243,7 @@ static int tr_matmul_$short(tr_var *a, tr_var *b, tr_var *o, int nd) {
       }
       for (int64_t j = 0; j < L; j++) row[j] = $store(acc[j]);
     }
-    for (d = nd - 3; d >= 0; d--) {
-      if (++i[d] < o->n[d]) { pa += a->s[d]; pb += b->s[d]; po += o->s[d]; break; }
-      pa -= a->s[d] * (o->n[d] - 1);
-      pb -= b->s[d] * (o->n[d] - 1);
-      po -= o->s[d] * (o->n[d] - 1);
-      i[d] = 0;
-    }
-    if (d < 0) break;
-  }
+  } while (tr_next_product(a, b, o, nd, i, p));
   free(acc);
   return 0;
 }

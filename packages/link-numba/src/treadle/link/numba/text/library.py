@@ -210,8 +210,6 @@ def matmul_{t}(frame, slot, m, n, k, a, a0, a1, b, b0, b1, c):  # i8 i8 i8 i8 i8
     # c = a b for one pair of matrices, c in C order. BLAS counts by columns: it computes the transpose, b' a'.
     if m == 0 or n == 0:
         return 0
-    x = as_{t}(a)
-    y = as_{t}(b)
     out = as_{t}(c)
     if k == 0:
         for i in range(m * n):
@@ -220,12 +218,17 @@ def matmul_{t}(frame, slot, m, n, k, a, a0, a1, b, b0, b1, c):  # i8 i8 i8 i8 i8
     # A call of BLAS costs more than a small product.
     if max(m, n, k) <= 4:
         return few_{t}(m, n, k, a, a0, a1, b, b0, b1, c)
+    # A vector times a matrix is the transposed matrix times the vector.
+    if m == 1:
+        m, n = n, m
+        a, b = b, a
+        a0, a1, b0, b1 = b1, b0, a1, a0
     if n == 1 and k <= {most} and m * k <= 144:
         return few_{t}(1, m, k, b, 0, b0, a, a1, a0, c)
-    if m == 1 and k <= {most} and n * k <= 144:
-        return few_{t}(1, n, k, a, 0, a1, b, b0, b1, c)
     if max(m, n, k) > 2147483647:
         return 3
+    x = as_{t}(a)
+    y = as_{t}(b)
     one = {t}(1)
     zero = {t}(0)
     if n == 1 and (k == 1 or b0 > 0):
@@ -235,14 +238,6 @@ def matmul_{t}(frame, slot, m, n, k, a, a0, a1, b, b0, b1, c):  # i8 i8 i8 i8 i8
                 blas_{letter}gemv(84, k, m, one, x, la, y, max(b0, 1), zero, out, 1)
             else:
                 blas_{letter}gemv(78, m, k, one, x, la, y, max(b0, 1), zero, out, 1)
-            return 0
-    if m == 1 and (k == 1 or a1 > 0):
-        lb, tb = leading(k, n, b0, b1)
-        if 0 < lb <= 2147483647 and a1 <= 2147483647:
-            if tb == 0:
-                blas_{letter}gemv(78, n, k, one, y, lb, x, max(a1, 1), zero, out, 1)
-            else:
-                blas_{letter}gemv(84, k, n, one, y, lb, x, max(a1, 1), zero, out, 1)
             return 0
     la, ta = leading(m, k, a0, a1)
     if la <= 0 or la > 2147483647:
