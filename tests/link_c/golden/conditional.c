@@ -2,7 +2,7 @@
 #define TR_OPS 256
 #define TR_HEAD 16
 #define TR_TYPE_AT 8
-/* uses tr_block8, tr_v_exp_f64, tr_ahead, tr_span, tr_fits, tr_show, tr_hand_on, tr_overwrite, tr_discard, tr_drop, tr_take, tr_alloc, tr_result, tr_vectors, tr_count, tr_is_contiguous, tr_bytes, tr_step, tr_iterate, tr_transfer, tr_copy, tr_adopt, tr_choose, tr_move8, tr_inherit, tr_materialise, tr_release, tr_free, tr_open, tr_enter, tr_expect, tr_k_clear, tr_leave, tr_perform, tr_execute */
+/* uses tr_block8, tr_v_exp_f64, tr_span, tr_fits, tr_show, tr_hand_on, tr_overwrite, tr_discard, tr_drop, tr_take, tr_alloc, tr_result, tr_vectors, tr_count, tr_is_contiguous, tr_bytes, tr_step, tr_by_blocks, tr_tile4, tr_tile8, tr_by_tiles, tr_iterate, tr_transfer, tr_copy, tr_adopt, tr_choose, tr_move8, tr_inherit, tr_materialise, tr_release, tr_free, tr_open, tr_enter, tr_expect, tr_k_clear, tr_leave, tr_perform, tr_execute */
 static const int d0[] = {1, 2};
 static const unsigned char d1[] = {8, 8};
 static const tr_given d2[] = {{0, 0, 1, 0}, {1, 1, 8, 0}};
@@ -15,8 +15,6 @@ static int k0(int64_t n, char *const *p, const int64_t *s) {
     const double *x0 = tr_block8(p[0], s[0], i, m, b0);
     double *y0 = (double *)p[1] + i;
     tr_v_exp_f64(m, x0, y0);
-    if (m == 512) tr_ahead(x0 + 512, 0, 64, 0);
-    if (m == 512) tr_ahead(y0 + 512, 0, 64, 1);
   }
   return 0;
 }

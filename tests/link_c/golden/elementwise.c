@@ -2,7 +2,7 @@
 #define TR_OPS 256
 #define TR_HEAD 16
 #define TR_TYPE_AT 8
-/* uses tr_block8, tr_block4, tr_broadcast, tr_fits, tr_show, tr_hand_on, tr_overwrite, tr_discard, tr_drop, tr_take, tr_alloc, tr_result, tr_prepare, tr_step, tr_iterate, tr_iterate_runs, tr_elemwise, tr_open, tr_enter, tr_expect, tr_k_clear, tr_leave, tr_release, tr_free, tr_perform, tr_execute */
+/* uses tr_block8, tr_block4, tr_broadcast, tr_fits, tr_show, tr_hand_on, tr_overwrite, tr_discard, tr_drop, tr_take, tr_alloc, tr_result, tr_prepare, tr_step, tr_by_blocks, tr_tile4, tr_tile8, tr_by_tiles, tr_iterate, tr_elemwise, tr_open, tr_enter, tr_expect, tr_k_clear, tr_leave, tr_release, tr_free, tr_perform, tr_execute */
 static const int d0[] = {0, 2, 3};
 static const unsigned char d1[] = {8, 4, 8};
 static const tr_given d2[] = {{0, 2, 8, 0}, {1, 1, 4, 0}};

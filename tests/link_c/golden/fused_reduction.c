@@ -2,7 +2,7 @@
 #define TR_OPS 256
 #define TR_HEAD 16
 #define TR_TYPE_AT 8
-/* uses tr_reducer, tr_turned, tr_sum_f64_f64_f64, tr_block8, tr_loops, tr_plan, tr_broadcast, tr_fits, tr_show, tr_hand_on, tr_overwrite, tr_discard, tr_drop, tr_take, tr_alloc, tr_result, tr_reduce_none, tr_combine, tr_step, tr_fused, tr_open, tr_enter, tr_expect, tr_k_clear, tr_leave, tr_release, tr_free, tr_perform, tr_execute */
+/* uses tr_reducer, tr_turned, tr_block8, tr_sum_f64_f64_f64, tr_loops, tr_plan, tr_broadcast, tr_fits, tr_show, tr_hand_on, tr_overwrite, tr_discard, tr_drop, tr_take, tr_alloc, tr_result, tr_reduce_none, tr_inner_first, tr_combine, tr_step, tr_finish, tr_fused, tr_open, tr_enter, tr_expect, tr_k_clear, tr_leave, tr_release, tr_free, tr_perform, tr_execute */
 static const int d0[] = {0, 1, 2};
 static const unsigned char d1[] = {8};
 static const tr_reducer *const d2[] = {&tr_sum_f64_f64_f64};

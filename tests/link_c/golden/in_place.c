@@ -2,7 +2,7 @@
 #define TR_OPS 256
 #define TR_HEAD 16
 #define TR_TYPE_AT 8
-/* uses tr_block8, tr_v_exp_f64, tr_ahead, tr_fits, tr_show, tr_hand_on, tr_overwrite, tr_discard, tr_drop, tr_take, tr_alloc, tr_result, tr_vectors, tr_count, tr_is_contiguous, tr_bytes, tr_step, tr_iterate, tr_transfer, tr_copy, tr_adopt, tr_move8, tr_span, tr_release, tr_free, tr_open, tr_enter, tr_expect, tr_k_clear, tr_leave, tr_perform, tr_execute */
+/* uses tr_block8, tr_v_exp_f64, tr_fits, tr_show, tr_hand_on, tr_overwrite, tr_discard, tr_drop, tr_take, tr_alloc, tr_result, tr_vectors, tr_count, tr_is_contiguous, tr_bytes, tr_step, tr_by_blocks, tr_tile4, tr_tile8, tr_by_tiles, tr_iterate, tr_transfer, tr_copy, tr_adopt, tr_move8, tr_span, tr_release, tr_free, tr_open, tr_enter, tr_expect, tr_k_clear, tr_leave, tr_perform, tr_execute */
 static const int d0[] = {0, 2};
 static const unsigned char d1[] = {8, 8};
 static const tr_given d2[] = {{0, 1, 8, 0}, {1, 0, 8, 0}};
@@ -15,8 +15,6 @@ static int k0(int64_t n, char *const *p, const int64_t *s) {
     const double *x0 = tr_block8(p[0], s[0], i, m, b0);
     double *y0 = (double *)p[1] + i;
     tr_v_exp_f64(m, x0, y0);
-    if (m == 512) tr_ahead(x0 + 512, 0, 64, 0);
-    if (m == 512) tr_ahead(y0 + 512, 0, 64, 1);
   }
   return 0;
 }
@@ -30,7 +28,7 @@ static int64_t run0(tr_var *v, const uintptr_t *F) {
   const int64_t k1_1 = tr_span(v[3].n[0], 1, INT64_C(1), INT64_C(0), INT64_C(1), &n1_0);
   v[4].p = v[3].p + (k1_1 * v[3].s[0]);
   v[4].n[0] = n1_0; v[4].s[0] = n1_0 > 1 ? v[3].s[0] : 0;
-  if ((r = tr_transfer(v + 4, 1, v + 1, 0, tr_move8))) return r | INT64_C(1) << 8;
+  if ((r = tr_transfer(v + 4, 1, v + 1, 0, 8, tr_move8))) return r | INT64_C(1) << 8;
   tr_free(v + 2);
   tr_free(v + 4);
   /* node 2 */

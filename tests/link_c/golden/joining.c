@@ -2,7 +2,7 @@
 #define TR_OPS 256
 #define TR_HEAD 16
 #define TR_TYPE_AT 8
-/* uses tr_join_lengths, tr_discard, tr_drop, tr_take, tr_alloc, tr_step, tr_iterate, tr_transfer, tr_join_part, tr_join, tr_bytes, tr_move8, tr_open, tr_enter, tr_expect, tr_k_clear, tr_leave, tr_release, tr_free, tr_perform, tr_execute */
+/* uses tr_join_lengths, tr_discard, tr_drop, tr_take, tr_alloc, tr_step, tr_by_blocks, tr_tile4, tr_tile8, tr_by_tiles, tr_iterate, tr_transfer, tr_join_part, tr_join, tr_bytes, tr_move8, tr_open, tr_enter, tr_expect, tr_k_clear, tr_leave, tr_release, tr_free, tr_perform, tr_execute */
 static const int d0[] = {0, 1};
 static const tr_given d1[] = {{0, 2, 8, 0}, {1, 2, 8, 0}};
 static const tr_result_place d2[] = {{2, 2}};

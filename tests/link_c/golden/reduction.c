@@ -2,7 +2,7 @@
 #define TR_OPS 256
 #define TR_HEAD 16
 #define TR_TYPE_AT 8
-/* uses tr_keep, tr_discard, tr_drop, tr_take, tr_alloc, tr_reducer, tr_split, tr_reduce_none, tr_next, tr_reduce, tr_turned, tr_sum_i8_i64_i64, tr_open, tr_enter, tr_expect, tr_k_clear, tr_leave, tr_release, tr_free, tr_perform, tr_execute */
+/* uses tr_keep, tr_discard, tr_drop, tr_take, tr_alloc, tr_reducer, tr_inner_first, tr_split, tr_reduce_none, tr_next, tr_finish, tr_reduce, tr_turned, tr_block1, tr_sum_i8_i64_i64, tr_open, tr_enter, tr_expect, tr_k_clear, tr_leave, tr_release, tr_free, tr_perform, tr_execute */
 static const tr_given d0[] = {{0, 2, 1, 0}};
 static const tr_result_place d1[] = {{1, 1}};
 static int64_t run0(tr_var *v, const uintptr_t *F) {

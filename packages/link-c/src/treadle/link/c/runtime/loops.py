@@ -81,7 +81,7 @@ static int tr_rows_put(tr_rows *t, const tr_var *x, int64_t i, tr_kernel k) {
     place.n[d - 1] = t->o->n[d];
     place.s[d - 1] = t->o->s[d];
   }
-  return tr_transfer(&place, t->nd - 1, x, t->nd - 1, k);
+  return tr_transfer(&place, t->nd - 1, x, t->nd - 1, t->size, k);
 }
 """,
     # Loops look at the clock after a number of steps that is found by looking, and ask Python 20 times a second. The

@@ -40,11 +40,12 @@ static int tr_reshape(tr_var *o, int nd, const tr_var *x, int from_nd, int64_t s
     if (status) return status;
     whole.dst = 0;
     whole.p = o->p;
+    int64_t s = size;
     for (int d = from_nd - 1; d >= 0; d--) {
-      whole.s[d] = whole.n[d] == 1 ? 0 : size;
-      size *= whole.n[d];
+      whole.s[d] = whole.n[d] == 1 ? 0 : s;
+      s *= whole.n[d];
     }
-    return tr_transfer(&whole, from_nd, x, from_nd, k);
+    return tr_transfer(&whole, from_nd, x, from_nd, size, k);
   }
 }
 """,
@@ -83,11 +84,11 @@ static int tr_join_lengths(const tr_var *v, const int *ix, int count, tr_var *o,
 """,
     # Writes a part to where the target begins, which then begins behind it.
     "tr_join_part": """\
-static int tr_join_part(tr_var *to, const tr_var *x, int nd, int axis, tr_kernel k) {
+static int tr_join_part(tr_var *to, const tr_var *x, int nd, int axis, int64_t size, tr_kernel k) {
   tr_var part = *to;
   for (int d = 0; d < nd; d++) part.n[d] = x->n[d];
   to->p += x->n[axis] * to->s[axis];
-  return tr_transfer(&part, nd, x, nd, k);
+  return tr_transfer(&part, nd, x, nd, size, k);
 }
 """,
     "tr_join": """\
@@ -96,7 +97,7 @@ static int tr_join(tr_var *v, const int *ix, int count, tr_var *o, int nd, int a
   int status = tr_join_lengths(v, ix, count, o, nd, axis);
   if (status || (status = tr_alloc(o, nd, size))) return status;
   to = *o;
-  for (int i = 0; i < count; i++) if ((status = tr_join_part(&to, v + ix[i], nd, axis, k))) return status;
+  for (int i = 0; i < count; i++) if ((status = tr_join_part(&to, v + ix[i], nd, axis, size, k))) return status;
   return 0;
 }
 """,

@@ -44,7 +44,8 @@ static tr_var tr_piece(const tr_var *x, int d, int64_t from, int64_t to) {
 """
 
 _ITERATE = """\
-static int tr_iterate(int ops, int nd, const int64_t *shape, char *const *p, int64_t (*st)[TR_OPS], tr_kernel k) {
+static int tr_iterate(int nin, int ops, int nd, const int64_t *shape, char *const *p, int64_t (*st)[TR_OPS],
+                      const unsigned char *size, tr_kernel k) {
   int64_t total = 1;
   int at = 0, bad = 0, team;
   for (int d = 0; d < nd; d++) {
@@ -52,7 +53,7 @@ static int tr_iterate(int ops, int nd, const int64_t *shape, char *const *p, int
     if (shape[d] > shape[at]) at = d;
   }
   team = nd ? tr_team(total) : 1;
-  if (team <= 1) return tr_iterate_part(ops, nd, shape, p, st, k);
+  if (team <= 1) return tr_iterate_part(nin, ops, nd, shape, p, st, size, k);
   /* The first dimension if it is long enough: pieces then lie together. */
   for (int d = 0; d < at; d++) if (shape[d] >= 8 * team) { at = d; break; }
 #pragma omp parallel for schedule(static) reduction(max : bad) num_threads(team)
@@ -63,7 +64,7 @@ static int tr_iterate(int ops, int nd, const int64_t *shape, char *const *p, int
     if (from >= to) continue;
     for (int d = 0; d < nd; d++) own[d] = d == at ? to - from : shape[d];
     for (int o = 0; o < ops; o++) q[o] = p[o] + from * st[at][o];
-    const int status = tr_iterate_part(ops, nd, own, q, st, k);
+    const int status = tr_iterate_part(nin, ops, nd, own, q, st, size, k);
     if (status > bad) bad = status;
   }
   return bad;

@@ -138,7 +138,7 @@ class CSite(Site):
             o, rank = self.unit.scratch(), len(part[0])
             self.view_at(o, self.unit.slot(out), *part)
         kernel = f"tr_add_{kind.short}" if adds else f"tr_move{kind.size}"
-        self.unit.call(f"tr_transfer(v + {o}, {rank}, v + {source}, {own}, {kernel})")
+        self.unit.call(f"tr_transfer(v + {o}, {rank}, v + {source}, {own}, {kind.size}, {kernel})")
 
     def _named(self, text: str) -> Length:
         self._count += 1

@@ -40,5 +40,6 @@ def _write_parts(unit: Unit, node: TensorNode, parts: Sequence[int], target: str
             _write_parts(unit, x.owner, [unit.slot(y) for y in x.owner.inputs], to, depth + 1)
             unit.line(f"{to}.p += v[{at}].n[{axis}] * {to}.s[{axis}];")
         else:
-            unit.call(f"tr_join_part(&{to}, v + {at}, {out.type.ndim}, {axis}, tr_move{CTYPES[out.type.dtype].size})")
+            size = CTYPES[out.type.dtype].size
+            unit.call(f"tr_join_part(&{to}, v + {at}, {out.type.ndim}, {axis}, {size}, tr_move{size})")
     unit.line("}")

@@ -8,7 +8,7 @@ FUSED = {
 typedef struct {
   int ops, count[2], inner;
   int64_t n[2][TR_ND], s[2][TR_ND][TR_OPS], i[2][TR_ND], total[2];
-  char *p[TR_OPS], *q[TR_OPS], *out[TR_OPS];
+  char *p[TR_OPS], *q[TR_OPS];
 } tr_loops;
 static void tr_add_loop(tr_loops *t, int c, int64_t n, const int64_t *s) {
   const int m = t->count[c];
@@ -27,12 +27,14 @@ static void tr_add_loop(tr_loops *t, int c, int64_t n, const int64_t *s) {
     # begin at first[0] and first[1].
     "tr_plan tr_make_plan": """\
 typedef struct { int64_t jn, jt, in, it, joined; int first[2]; } tr_plan;
-static void tr_make_plan(const tr_loops *t, int64_t tile, int64_t most, tr_plan *l) {
+static void tr_make_plan(const tr_loops *t, int nin, const tr_reducer *const *red, int64_t tile, int64_t most,
+                         tr_plan *l) {
   const int c = t->inner;
   const int64_t run = t->n[c][0];
   int o = 0;
   /* Short runs that follow each other evenly are computed together; rows of more than 16 are each reduced after. */
-  if (run <= (c ? most : tile / 4) && run <= tile / 2) while (o < t->ops && t->s[!c][0][o] == run * t->s[c][0][o]) o++;
+  if (run <= (c ? most : tile / 4) && run <= tile / 2)
+    while (o < t->ops && ((o >= nin && red[o - nin]) || t->s[!c][0][o] == run * t->s[c][0][o])) o++;
   l->joined = o == t->ops ? run : 0;
   l->jn = c && !l->joined ? 1 : t->n[0][0];
   l->in = !c == !l->joined ? 1 : t->n[1][0];
@@ -60,7 +62,7 @@ static int tr_fused(tr_var *v, const int *ix, int nin, int nout, int nd, uint64_
   int64_t n[TR_ND], acc[4096] __attribute__((aligned(64))), tile = 2048;
   tr_loops t;
   tr_plan l;
-  int o, d, at, status, reduced = 0, words = 1, each = 1;
+  int o, d, at, status, order[TR_ND], reduced = 0, words = 1, each = 1;
   t.ops = nin + nout;
   t.inner = -1;
   for (int c = 0; c < 2; c++) {
@@ -80,22 +82,26 @@ static int tr_fused(tr_var *v, const int *ix, int nin, int nout, int nd, uint64_
       each = each && (!r || r->each(0, 0, 0, 0, size[o - nin], 0));
       if (r && (size[o - nin] > 8 || r->size > 8)) words = 2;
     }
-    t.p[o] = t.out[o] = x->p;
+    t.p[o] = x->p;
   }
+  int64_t st[TR_ND][TR_OPS], step = 1;
   for (d = nd - 1; d >= 0; d--) {
-    const int c = mask >> d & 1;
-    int64_t s[TR_OPS];
-    t.total[c] *= n[d];
-    if (n[d] == 1) continue;
-    for (o = 0; o < t.ops; o++) s[o] = o >= nin && red[o - nin] ? 0 : v[ix[o]].s[d];
-    tr_add_loop(&t, c, n[d], s);
+    const int kept = !(mask >> d & 1);
+    for (o = 0; o < t.ops; o++) {
+      const tr_reducer *r = o < nin ? 0 : red[o - nin];
+      st[d][o] = r ? kept * step * r->out_size : v[ix[o]].s[d];
+    }
+    if (kept) step *= n[d];
+    t.total[!kept] *= n[d];
   }
   if (t.total[0] == 0) return 0;
   if (t.total[1] == 0) {
     for (o = nin; o < t.ops && !status; o++)
-      if (red[o - nin]) status = tr_reduce_none(red[o - nin], t.total[0], t.out[o]);
+      if (red[o - nin]) status = tr_reduce_none(red[o - nin], t.total[0], t.p[o]);
     return status;
   }
+  const int dims = tr_inner_first(reduced == nout ? nin : t.ops, nd, n, st[0], TR_OPS, order);
+  for (d = 0; d < dims; d++) tr_add_loop(&t, mask >> order[d] & 1, n[order[d]], st[order[d]]);
   for (int c = 0; c < 2; c++) {
     if (t.count[c]) continue;
     t.n[c][0] = t.count[c] = 1;
@@ -107,11 +113,11 @@ static int tr_fused(tr_var *v, const int *ix, int nin, int nout, int nd, uint64_
   const int by_rows = added && (t.count[0] > 1 || t.n[0][0] > 1) && t.count[1] == 1 && t.n[1][0] <= tile;
   /* Long tiles: of kept elements, so that rows are run through in long pieces. They fit a first-level cache. */
   while (tile * words * reduced > 4096) tile /= 2;
-  tr_make_plan(&t, tile, each && t.count[1] == 1 ? tile / 2 : 16, &l);
+  tr_make_plan(&t, nin, red, tile, each && t.count[1] == 1 ? tile / 2 : 16, &l);
   /* Few elements make one: kept ones, which are more, are run through instead. Stored results need their order. */
   if (t.inner && !l.joined && reduced == nout && t.n[1][0] <= 16 && t.n[0][0] > t.n[1][0]) {
     t.inner = 0;
-    tr_make_plan(&t, tile, 16, &l);
+    tr_make_plan(&t, nin, red, tile, 16, &l);
   }
   if (by_rows) l = (tr_plan){t.n[0][0], tile, 1, 1, 0, {1, 1}};
   const int c = by_rows ? 0 : t.inner, tiled = added && c && !l.joined;
@@ -143,8 +149,7 @@ static int tr_fused(tr_var *v, const int *ix, int nin, int nout, int nd, uint64_
         const tr_reducer *r = red[o - nin];
         if (!r) continue;
         if (c && !l.joined && r->settle) r->settle((char *)(acc + at * span));
-        r->finish(kept, (char *)(acc + at++ * span), t.out[o]);
-        t.out[o] += kept * r->out_size;
+        tr_finish(r, kept, (char *)(acc + at++ * span), t.p[o] + j * t.s[0][0][o], t.s[0][0][o]);
       }
     }
   } while (tr_step(l.first[0], t.count[0], t.n[0], t.s[0], t.i[0], t.ops, t.p));

@@ -25,52 +25,44 @@ typedef struct {
 typedef int (*tr_row_sums)(int64_t rows, int64_t n, char *const *p, const int64_t *rs, const int64_t *s, void *sums);
 """,
     # The kept dimensions of an operand, nk of them with lengths kn and strides ks, and the reduced ones, nr with rn and
-    # rs; kept and reduced: how many elements they have; p: where the walk begins.
+    # rs; ko: how many results apart kept elements are; kept and reduced: how many elements they have; p: where the walk
+    # begins.
     "tr_split tr_dims": """\
 typedef struct {
   int nk, nr;
-  int64_t kn[TR_ND], ks[TR_ND], rn[TR_ND], rs[TR_ND], kept, reduced;
+  int64_t kn[TR_ND], ks[TR_ND], ko[TR_ND], rn[TR_ND], rs[TR_ND], kept, reduced;
   const char *p;
 } tr_dims;
 /* Split dimensions into kept and reduced ones, the innermost first, neighbours that run evenly joined. Where the order
-   over the reduced ones does not matter, they are sorted by stride and walked forwards. */
+   does not matter, they are sorted by stride, and reduced ones walked forwards. */
 static void tr_split(const tr_var *x, int nd, uint64_t mask, int ordered, tr_dims *t) {
+  int order[TR_ND];
+  int64_t step[TR_ND];
+  const int count = tr_inner_first(!ordered, nd, x->n, x->s, 1, order);
   t->nk = t->nr = 0;
   t->kept = t->reduced = 1;
   t->p = x->p;
   for (int d = nd - 1; d >= 0; d--) {
+    step[d] = t->kept;
+    *(mask >> d & 1 ? &t->reduced : &t->kept) *= x->n[d];
+  }
+  for (int at = 0; at < count; at++) {
+    const int d = order[at], r = t->nr - 1, k = t->nk - 1;
     int64_t n = x->n[d], s = x->s[d];
     if (mask >> d & 1) {
-      int at = t->nr;
-      t->reduced *= n;
-      if (n == 1) continue;
-      if (!ordered) {
-        if (s < 0 && n > 0) { t->p += s * (n - 1); s = -s; }
-        while (at > 0 && t->rs[at - 1] > s) { t->rn[at] = t->rn[at - 1]; t->rs[at] = t->rs[at - 1]; at--; }
-      }
-      t->rn[at] = n;
-      t->rs[at] = s;
-      t->nr++;
+      if (!ordered && s < 0 && n > 0) { t->p += s * (n - 1); s = -s; }
+      if (r >= 0 && s == t->rs[r] * t->rn[r]) { t->rn[r] *= n; continue; }
+      t->rn[t->nr] = n;
+      t->rs[t->nr++] = s;
     } else {
-      t->kept *= n;
-      if (n == 1) continue;
-      if (t->nk && s == t->ks[t->nk - 1] * t->kn[t->nk - 1]) { t->kn[t->nk - 1] *= n; continue; }
+      if (k >= 0 && s == t->ks[k] * t->kn[k] && step[d] == t->ko[k] * t->kn[k]) { t->kn[k] *= n; continue; }
       t->kn[t->nk] = n;
+      t->ko[t->nk] = step[d];
       t->ks[t->nk++] = s;
     }
   }
-  if (t->nr > 1) {
-    int m = 0;
-    for (int d = 1; d < t->nr; d++) {
-      if (t->rs[d] == t->rs[m] * t->rn[m]) { t->rn[m] *= t->rn[d]; continue; }
-      m++;
-      t->rn[m] = t->rn[d];
-      t->rs[m] = t->rs[d];
-    }
-    t->nr = m + 1;
-  }
   if (t->nr == 0) { t->nr = 1; t->rn[0] = t->reduced; t->rs[0] = 0; }
-  if (t->nk == 0) { t->nk = 1; t->kn[0] = t->kept; t->ks[0] = 0; }
+  if (t->nk == 0) { t->nk = 1; t->kn[0] = t->kept; t->ks[0] = t->ko[0] = 0; }
 }
 """,
     "tr_next": """\
@@ -82,6 +74,13 @@ static int tr_next(int first, int nd, const int64_t *n, const int64_t *s, int64_
     i[d] = 0;
   }
   return 0;
+}
+""",
+    "tr_finish": """\
+/* Make the results of n accumulators, s bytes apart. */
+static void tr_finish(const tr_reducer *r, int64_t n, const char *acc, char *out, int64_t s) {
+  if (n == 1 || s == r->out_size) { r->finish(n, acc, out); return; }
+  for (int64_t j = 0; j < n; j++) r->finish(1, acc + j * r->size, out + j * s);
 }
 """,
     "tr_reduce_none": """\
@@ -99,13 +98,13 @@ static int tr_reduce_none(const tr_reducer *r, int64_t kept, char *out) {
     "tr_reduce": """\
 static int tr_reduce(const tr_var *x, int nd, uint64_t mask, tr_var *o, const tr_reducer *r) {
   tr_dims t;
-  int64_t ki[TR_ND] = {0}, ri[TR_ND] = {0};
-  char *out = o->p;
-  const char *p;
+  int64_t ki[TR_ND] = {0}, oi[TR_ND] = {0}, ri[TR_ND] = {0};
+  const char *p, *out = o->p;
   tr_split(x, nd, mask, 0, &t);
   if (t.kept == 0) return 0;
-  if (t.reduced == 0) return tr_reduce_none(r, t.kept, out);
+  if (t.reduced == 0) return tr_reduce_none(r, t.kept, o->p);
   p = t.p;
+  for (int d = 0; d < t.nk; d++) t.ko[d] *= r->out_size;
   const int64_t run = t.rn[0];
   const int each = t.kept > 1 && t.nr == 1 && run * r->size >= 64 && run <= 2048 && r->each(0, 0, 0, p, t.rs[0], 0);
   /* Where few elements make one, the kept ones are run through instead, which are more. */
@@ -118,8 +117,8 @@ static int tr_reduce(const tr_var *x, int nd, uint64_t mask, tr_var *o, const tr
       do r->row(t.rn[0], q, t.rs[0], (char *)acc);
       while (tr_next(1, t.nr, t.rn, t.rs, ri, &q));
       if (r->settle) r->settle((char *)acc);
-      r->finish(1, (char *)acc, out);
-      out += r->out_size;
+      r->finish(1, (char *)acc, (char *)(uintptr_t)out);
+      tr_next(0, t.nk, t.kn, t.ko, oi, &out);
     } while (tr_next(0, t.nk, t.kn, t.ks, ki, &p));
     return 0;
   }
@@ -133,9 +132,9 @@ static int tr_reduce(const tr_var *x, int nd, uint64_t mask, tr_var *o, const tr
       if (each) r->each(m, t.ks[0], run, q, t.rs[0], (char *)acc);
       else do r->rows(run, t.rs[0], m, q, t.ks[0], (char *)acc);
       while (tr_next(1, t.nr, t.rn, t.rs, ri, &q));
-      r->finish(m, (char *)acc, out);
-      out += m * r->out_size;
+      tr_finish(r, m, (char *)acc, (char *)(uintptr_t)out + at * t.ko[0], t.ko[0]);
     }
+    tr_next(1, t.nk, t.kn, t.ko, oi, &out);
   } while (tr_next(1, t.nk, t.kn, t.ks, ki, &p));
   return 0;
 }
@@ -172,11 +171,7 @@ static inline ${name}_v ${name}_join(${name}_v a, ${name}_v x) { $join_vectors }
 static $Acc ${name}_run(const $Elem *x, int64_t n) {
   int64_t i = 0;
   $Acc t = $start;
-  if (n > 2048) {
-    const int64_t h = n / 2 & ~(int64_t)255;
-    const $Acc a = ${name}_run(x, h), b = ${name}_run(x + h, n - h);
-    return JOIN(a, b);
-  }
+  $halved
   if (n >= $lanes) {
     ${name}_v a = ${name}_load(x);
     i = $lanes;
@@ -200,16 +195,18 @@ static $Acc ${name}_run(const $Elem *x, int64_t n) {
 }
 """
 
-# Pairwise, like that of vectors.
+_HALVED = """\
+if (n > $most) {
+    const int64_t h = n / 2 & ~(int64_t)($most / 8 - 1);
+    const $Acc a = ${name}_run(x, h), b = ${name}_run(x + h, n - h);
+    return JOIN(a, b);
+  }"""
+
 _PARTS = """\
 static $Acc ${name}_run(const $Elem *x, int64_t n) {
   $Acc t[$parts] = {$starts};
   int64_t i = 0;
-  if (n > 512) {
-    const int64_t h = n / 2 & ~(int64_t)63;
-    const $Acc a = ${name}_run(x, h), b = ${name}_run(x + h, n - h);
-    return JOIN(a, b);
-  }
+  $halved
   for (; i + $parts <= n; i += $parts)
     for (int k = 0; k < $parts; k++) { const $Acc y = LOAD(x[i + k]); t[k] = JOIN(t[k], y); }
   for (; i < n; i++) { const $Acc y = LOAD(x[i]); t[0] = JOIN(t[0], y); }
@@ -226,10 +223,7 @@ static $Acc ${name}_run(const $Elem *x, int64_t n) {
   const $Real *p = (const $Real *)x;
   $Real re = 0, im = 0;
   int64_t i = 0;
-  if (n > 2048) {
-    const int64_t h = n / 2 & ~(int64_t)255;
-    return ${name}_run(x, h) + ${name}_run(x + h, n - h);
-  }
+  $halved
   if (2 * n >= 4 * L) {
     ${name}_v t[4], y;
     memcpy(t, p, sizeof t);
@@ -252,70 +246,38 @@ static void ${name}_finish(int64_t n, const char *acc, char *out) {
 _LOOPS = """\
 static int ${name}_each(int64_t m, int64_t rs, int64_t n, const char *p, int64_t s, char *acc) {
   for (int64_t j = 0; j < m; j++, p += rs) (($Acc *)acc)[j] = ${name}_run((const $Elem *)p, n);
-  return s == sizeof($Elem);
+  return $whole;
 }
 static void ${name}_row(int64_t n, const char *p, int64_t s, char *acc) {
+  const int64_t most = $whole ? n : 512;
   $Acc *a = ($Acc *)acc;
-  if (s == sizeof($Elem)) {
-    const $Acc y = ${name}_run((const $Elem *)p, n);
+  $Elem b[512];
+  for (int64_t i = 0; i < n; i += most) {
+    const int64_t m = n - i < most ? n - i : most;
+    const $Acc y = ${name}_run($block(p, s, i, m, b), m);
     $merge
-    return;
-  }
-  for (int64_t i = 0; i < n; i += 256) {
-    $Elem b[256];
-    const int64_t m = n - i < 256 ? n - i : 256;
-    for (int64_t j = 0; j < m; j++, p += s) b[j] = *(const $Elem *)p;
-    { const $Acc y = ${name}_run(b, m); $merge }
   }
 }
 static void ${name}_rows(int64_t m, int64_t rs, int64_t n, const char *p, int64_t s, char *acc) {
   $Acc *restrict a = ($Acc *)acc;
-  int64_t i = 0;
-  if (s == sizeof($Elem)) {
-    for (; i + 4 <= m; i += 4, p += 4 * rs) {
+  $Elem b[512];
+  if ($whole)
+    for (; m >= 4; m -= 4, p += 4 * rs) {
       const $Elem *x0 = (const $Elem *)p, *x1 = (const $Elem *)(p + rs);
       const $Elem *x2 = (const $Elem *)(p + 2 * rs), *x3 = (const $Elem *)(p + 3 * rs);
 #pragma omp simd
       for (int64_t j = 0; j < n; j++) {
         const $Acc y0 = LOAD(x0[j]), y1 = LOAD(x1[j]), y2 = LOAD(x2[j]), y3 = LOAD(x3[j]);
-        const $Acc l = JOIN(y0, y1), r = JOIN(y2, y3), t = JOIN(l, r), b = a[j];
-        a[j] = JOIN(b, t);
+        const $Acc l = JOIN(y0, y1), r = JOIN(y2, y3), t = JOIN(l, r), c = a[j];
+        a[j] = JOIN(c, t);
       }
     }
-    for (; i < m; i++, p += rs) {
-      const $Elem *x = (const $Elem *)p;
-#pragma omp simd
-      for (int64_t j = 0; j < n; j++) { const $Acc y = LOAD(x[j]), b = a[j]; a[j] = JOIN(b, y); }
-    }
-    return;
-  }
-  for (; i < m; i++, p += rs) {
-    const char *q = p;
-    for (int64_t j = 0; j < n; j++, q += s) { const $Acc y = LOAD(*(const $Elem *)q), b = a[j]; a[j] = JOIN(b, y); }
-  }
-}
-"""
-# float16 is made float32 in blocks, $Elem, which the inner loops are of.
-_HALF_LOOPS = """\
-static int ${name}_each(int64_t m, int64_t rs, int64_t n, const char *p, int64_t s, char *acc) { return 0; }
-static void ${name}_row(int64_t n, const char *p, int64_t s, char *acc) {
-  $Acc *a = ($Acc *)acc;
-  $Elem b[512];
-  for (int64_t i = 0; i < n; i += 512) {
-    const int64_t m = n - i < 512 ? n - i : 512;
-    tr_block_half(p, s, i, m, b);
-    { const $Acc y = ${name}_run(b, m); $merge }
-  }
-}
-static void ${name}_rows(int64_t m, int64_t rs, int64_t n, const char *p, int64_t s, char *acc) {
-  $Elem b[512];
-  for (int64_t i = 0; i < n; i += 512) {
+  for (int64_t i = 0; i < n; i += 512, a += 512, p += 512 * s) {
     const int64_t l = n - i < 512 ? n - i : 512;
-    $Acc *restrict a = ($Acc *)acc + i;
     for (int64_t k = 0; k < m; k++) {
-      tr_block_half(p + k * rs + i * s, s, 0, l, b);
+      const $Elem *x = $block(p + k * rs, s, 0, l, b);
 #pragma omp simd
-      for (int64_t j = 0; j < l; j++) { const $Acc y = LOAD(b[j]), c = a[j]; a[j] = JOIN(c, y); }
+      for (int64_t j = 0; j < l; j++) { const $Acc y = LOAD(x[j]), c = a[j]; a[j] = JOIN(c, y); }
     }
   }
 }
@@ -441,13 +403,17 @@ def reducer(kind: str, source: CType, acc: CType, out: CType, *, merged: bool = 
     if number and how == "sum" and source.short == acc.short:
         run = _COMPLEX_SUM
     parts_count = 4 if number else 8
-    parts = [run, _ENDS, _HALF_LOOPS if half else _LOOPS, _SETTLE if compensated else "", _MERGED if merged else ""]
+    parts = [run, _ENDS, _LOOPS, _SETTLE if compensated else "", _MERGED if merged else ""]
     body = Template("".join(parts)).substitute(
         types,
         merge=Template(_MERGE_SUM if compensated else _MERGE).substitute(types),
         join_vectors=Template(_JOIN_VECTORS[how]).substitute(types) if vector else "",
         rest=f"a[1] += ((const {acc.computed} *)other)[1];" if compensated else "",
         start=_start(how, acc),
+        halved=Template(_HALVED).substitute(types, most=512 if run is _PARTS else 2048),
+        # float16 is made float32, $Elem, in blocks.
+        whole="0" if half else f"(s == sizeof({source.computed}))",
+        block="tr_block_half" if half else f"tr_block{source.size}",
         parts=parts_count,
         starts=", ".join([_start(how, acc)] * parts_count),
         store=store,
