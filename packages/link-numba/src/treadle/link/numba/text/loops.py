@@ -52,6 +52,17 @@ def offset(array: Array, dims: Sequence[int], index: str = "d") -> str:
     return " + ".join(terms) or "0"
 
 
+def in_order_of_memory(deciding: Sequence[Array], arrays: Sequence[Array], ndim: int) -> list[str]:
+    """Return statements that sort dimensions by the steps of arrays, where all that decide agree, the largest first."""
+    if any(any(a.still) for a in arrays):
+        return []
+    words, lines = ("n", *(f"{a.name}_s" for a in arrays)), list[str]()
+    for d in (d for end in range(ndim - 1, 0, -1) for d in range(end)):
+        lines.append("if " + " and ".join(f"abs({a.name}_s{d}) < abs({a.name}_s{d + 1})" for a in deciding) + ":")
+        lines += [f"    {word}{d}, {word}{d + 1} = {word}{d + 1}, {word}{d}" for word in words]
+    return lines
+
+
 def merging(arrays: Sequence[Array], ndim: int) -> list[str]:
     """Return statements that merge dimensions, from the last on, where one loop can walk all arrays."""
     lines: list[str] = []
@@ -92,9 +103,9 @@ def steps(last: int, body: Sequence[str], start: str = "", stop: str = "") -> li
     return lines if start else in_blocks(last, lines)
 
 
-def in_blocks(last: int, block: Sequence[str]) -> list[str]:
+def in_blocks(last: int, block: Sequence[str], size: object = BLOCK) -> list[str]:
     """Return the loop over the blocks of the last dimension, from ``start`` to ``stop`` each."""
-    inside = [f"stop = min(n{last}, start + {BLOCK})", *block, "start = stop"]
+    inside = [f"stop = min(n{last}, start + {size})", *block, "start = stop"]
     return ["start = 0", f"while start < n{last}:", *indented(inside)]
 
 

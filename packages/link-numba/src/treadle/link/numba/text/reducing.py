@@ -9,7 +9,7 @@ import numpy as np
 from treadle.config import dataclass
 from treadle.link.numba.dtypes import Storage
 from treadle.link.numba.text.library import LIBRARY
-from treadle.link.numba.text.loops import Array, in_blocks, lengths, merging, nest, offset, steps
+from treadle.link.numba.text.loops import Array, in_blocks, in_order_of_memory, lengths, merging, nest, offset, steps
 from treadle.link.numba.text.unit import Unit, indented, make_kernel
 
 
@@ -137,8 +137,13 @@ def reducing(
     # The loops over the dimensions from here on are in one reduction.
     depth = next((d + 1 for d in range(last, -1, -1) if d not in axes), 0)
     lines = ["bad = 0"] if checks else []
-    if ndim == 2 and is_whole and len(every) == 1 and not any(every[0].still):
-        lines += _in_order_of_memory(every[0].name)
+    if is_whole and not outputs:
+        lines += in_order_of_memory(arrays, arrays, ndim)
+    # Transposed operands are read in strips of their rows, so that lines of memory are read once.
+    across = [f"({a.name}_s{last - 1} == 1 and abs({a.name}_s{last}) > 8)" for a in arrays if not any(a.still)]
+    strips = bool(across) and last > 0 and not axes and not any("= in_blocks_" in line for line in body)
+    if strips:
+        lines += [*in_order_of_memory(arrays, every, last), f"wide = 16 if {' or '.join(across)} else n{last}"]
     lines += merging([*every, *results], ndim)
     starts = [f"{a.name}_q = {offset(a, range(last))}" for a in every]
     loads, loads_before = _loads(arrays, last)
@@ -150,7 +155,8 @@ def reducing(
             _combine(r, f"{array.name}[{place}]", r.element)
             for r, array, place in zip(reduced, results, places, strict=True)
         ]
-        inside = [*starts, *starts_of_results, *loads_before, *steps(last, [*elements, *joined])]
+        ends = ("start", "stop") if strips else ()
+        inside = [*starts, *starts_of_results, *loads_before, *steps(last, [*elements, *joined], *ends)]
     else:
         inside = [*starts, *loads_before, *blocks(last, elements, reduced)]
         for d in range(last - 1, depth - 1, -1):
@@ -162,7 +168,8 @@ def reducing(
             place, total = f"{array.name}[{array.name}_q]", f"{r.name}_total"
             inside.append(f"{place} = {r.storage.stored(total)}" if is_only else _combine(r, place, total))
     returned = [*(["bad"] if checks else []), *(f"{r.name}_total" for r in reduced if is_whole)]
-    lines += [*nest(min(depth, last), inside), f"return {', '.join(returned) or '0'}"]
+    loops = nest(min(depth, last), inside)
+    lines += [*(in_blocks(last, loops, "wide") if strips else loops), f"return {', '.join(returned) or '0'}"]
     params = [*lengths(ndim), *(p for a in (*every, *results) for p in a.params()), *scalars]
     return make_kernel(stem, params, lines, LIBRARY.used_by("\n".join(lines)))
 
@@ -185,12 +192,6 @@ def _stores(outputs: Sequence[Array], last: int) -> list[str]:
 def _at(a: Array, last: int) -> str:
     """Return the position of an element in the innermost loop."""
     return f"{a.name}_q" if a.still[last] else f"{a.name}_q + d{last} * {a.stride(last)}"
-
-
-def _in_order_of_memory(name: str) -> list[str]:
-    """Return the statements that exchange two dimensions where the first one has the smaller steps."""
-    first, second = f"{name}_s0", f"{name}_s1"
-    return [f"if abs({first}) < abs({second}):", "    n0, n1 = n1, n0", f"    {first}, {second} = {second}, {first}"]
 
 
 def blocks(last: int, elements: Sequence[str], reduced: Sequence[Reduced]) -> list[str]:

@@ -16,7 +16,7 @@ from treadle.link.numba.text.kernels import NumbaSite
 from treadle.link.numba.text.loops import Array, still_where
 from treadle.link.numba.text.reducing import Reduced, reducing
 from treadle.link.numba.text.sharing import shared
-from treadle.link.numba.text.unit import Unit
+from treadle.link.numba.text.unit import Unit, apart
 from treadle.link.numba.text.values import ArrayValue, ScalarValue, Value, is_literal, padded, product
 from treadle.tensor import tensors
 
@@ -383,7 +383,7 @@ class GraphWriter:
         unit = reducing(stem, len(dims), (), arrays, scalars, written, body, (), checks)
         arguments = [*dims, *arguments, *numbers]
         unit, arguments = self.spread(unit, len(dims), [*arrays, *written], scalars, range(len(dims)), arguments)
-        self.call(unit, arguments, checked=checks)
+        self.call(apart(unit) if stem == "copy" and not self.is_shared else unit, arguments, checked=checks)
 
     def operands(
         self, inputs: Sequence[tuple[str, Value]], outputs: Sequence[tuple[str, ArrayValue]], dims: Sequence[str]

@@ -106,18 +106,18 @@ def lower_elemwise(op: Elemwise, node: TensorNode, writer: GraphWriter) -> None:
 
 
 def elements_of(
-    writer: GraphWriter, composite: Composite, node: TensorNode, order: Sequence[int] = ()
+    writer: GraphWriter, composite: Composite, node: TensorNode, order: Sequence[int] = (), packs: bool = True
 ) -> tuple[list[str], list[str], list[Value]]:
     """Return the statements of a composite and the expressions of its outputs, over ``x0_x`` and so on; and operands.
 
-    A transposed operand is copied where functions are computed on vectors, which elements that lie apart prevent; with
-    its `order`, it is returned as it was before it was transposed.
+    A transposed operand, as an argument may be, is copied where functions are computed on vectors, which elements that
+    lie apart prevent, if it `packs`; with its `order`, it is returned as it was before it was transposed.
     """
     elements = [(f"x{i}_x", writer.storage(v).dtype) for i, v in enumerate(node.inputs)]
     lines, results, _ = body_of(composite, elements)
     operands = [as_operand(writer, v) for v in node.inputs]
     for i, (v, value) in enumerate(zip(node.inputs, operands, strict=True)):
-        if _has_vectors(lines) and isinstance(value, ArrayValue) and _is_transposed(v):
+        if packs and _has_vectors(lines) and isinstance(value, ArrayValue) and _is_transposed(v):
             back = [order.index(d) for d in range(len(order))]
             operands[i] = _permuted(value, back) if order else writer.packed(value)
     return lines, results, operands
@@ -131,10 +131,10 @@ def _has_vectors(lines: Sequence[str]) -> bool:
 def _order_of_larger(node: TensorNode) -> Sequence[int]:
     """Return how the one array among the operands was transposed, if the one result has smaller elements."""
     arrays = [v for v in node.inputs if any(n != 1 for n in v.type.shape)]
-    if len(arrays) != 1 or len(node.outputs) != 1 or not _is_transposed(arrays[0]):
+    if len(arrays) != 1 or len(node.outputs) != 1 or arrays[0].owner is None or not _is_transposed(arrays[0]):
         return ()
     size, result = (v.type.numpy_dtype.itemsize for v in (arrays[0], node.outputs[0]))
-    order = arrays[0].owner.op.order  # type: ignore[union-attr]  # a DimShuffle
+    order = arrays[0].owner.op.order  # type: ignore[attr-defined]  # a DimShuffle
     kept = [d for d in order if isinstance(d, int)]
     return [sorted(kept).index(d) for d in kept] if result < size and len(kept) == len(order) else ()
 
@@ -155,8 +155,10 @@ def as_operand(writer: GraphWriter, var: TensorVariable) -> Value:
 
 
 def _is_transposed(var: TensorVariable) -> bool:
-    """Whether another dimension than the last one of a tensor is made the last."""
-    op = None if var.owner is None else var.owner.op
+    """Whether another dimension than the last one of a tensor is made the last, or may be, as in arguments."""
+    if var.owner is None:
+        return var.type.ndim > 1 and not isinstance(var, Constant)
+    op = var.owner.op
     kept = [d for d in op.order if isinstance(d, int)] if isinstance(op, DimShuffle) else []
     return isinstance(op, DimShuffle) and bool(kept) and kept[-1] == op.order[-1] != max(kept)
 

@@ -13,11 +13,11 @@ from treadle.tensor import FusedReduction, TensorNode
 
 @TABLE.register(FusedReduction)
 def lower_fused_reduction(op: FusedReduction, node: TensorNode, writer: GraphWriter) -> None:
-    """Write the kernel of the functions with the reductions of their results."""
+    """Write the kernel of the functions with the reductions of their results; over all axes, it follows memory."""
     composite = op.elementwise.expanded(node, takes)
-    lines, results, operands = elements_of(writer, composite, node)
-    arrays = [x for x in operands if isinstance(x, ArrayValue)]
     ndim = node.inputs[0].type.ndim
+    lines, results, operands = elements_of(writer, composite, node, packs=len(op.axes) < ndim)
+    arrays = [x for x in operands if isinstance(x, ArrayValue)]
     elements, _ = op.parts(node)
     known = elements.outputs[0].type.shape
     dims = writer.broadcast_dims([x.dims for x in arrays], known) if arrays else ("1",) * ndim

@@ -8,7 +8,7 @@ from treadle.link.numba.dtypes import STORAGES, Storage, converted
 from treadle.link.numba.status import VALUE
 from treadle.link.numba.table import TABLE
 from treadle.link.numba.text.library import LIBRARY
-from treadle.link.numba.text.loops import Array, lengths, merging, nest, offset
+from treadle.link.numba.text.loops import Array, in_order_of_memory, lengths, merging, nest, offset
 from treadle.link.numba.text.reducing import Reduced, blocks, combined, identity, reducing
 from treadle.link.numba.text.unit import Unit, indented, make_kernel
 from treadle.link.numba.text.values import ArrayValue, ScalarValue, Value, is_literal, product
@@ -19,21 +19,13 @@ from treadle.tensor import Reduction, TensorNode, TensorVariable
 def accumulation(kind: str, ndim: int, source: Storage, inner: str) -> Unit:
     """Return the kernel that combines the elements of an array into those of another, whose strides may be zero.
 
-    Two dimensions are walked in the order of the array's memory.
+    They are walked in the order of the array's memory.
     """
     acc = STORAGES[inner]
     x = Array("x", source, (False,) * ndim)
     o = Array("o", acc, (False,) * ndim)
     last = ndim - 1
-    lines: list[str] = []
-    if ndim == 2:
-        lines += [
-            "if abs(x_s0) < abs(x_s1):",
-            "    n0, n1 = n1, n0",
-            "    x_s0, x_s1 = x_s1, x_s0",
-            "    o_s0, o_s1 = o_s1, o_s0",
-        ]
-    lines += merging([x, o], ndim)
+    lines = [*in_order_of_memory([x], [x, o], ndim), *merging([x, o], ndim)]
     element = converted(source.loaded(f"x[x_q + d{last} * x_s{last}]"), source.dtype, inner)
     place = f"o[o_q + d{last} * o_s{last}]"
     row = Reduced("row", kind, acc, element, is_converted=source.dtype != inner)
