@@ -2,7 +2,7 @@
 #define TR_OPS 256
 #define TR_HEAD 16
 #define TR_TYPE_AT 8
-/* uses tr_discard, tr_drop, tr_take, tr_alloc, tr_count, tr_is_contiguous, tr_bytes, tr_step, tr_by_blocks, tr_tile4, tr_tile8, tr_by_tiles, tr_iterate, tr_transfer, tr_copy, tr_matrix, tr_stack, tr_move8, tr_matmul_f64, tr_release, tr_free, tr_open, tr_enter, tr_expect, tr_k_clear, tr_leave, tr_perform, tr_execute */
+/* uses tr_discard, tr_drop, tr_take, tr_alloc, tr_count, tr_is_contiguous, tr_bytes, tr_step, tr_by_blocks, tr_tile4, tr_tile8, tr_by_tiles, tr_iterate, tr_transfer, tr_copy, tr_matrix, tr_stack, tr_move8, tr_next_product, tr_matmul_f64, tr_release, tr_free, tr_open, tr_enter, tr_expect, tr_k_clear, tr_leave, tr_perform, tr_execute */
 static const tr_given d0[] = {{0, 2, 8, 0}, {1, 2, 8, 0}};
 static const tr_result_place d1[] = {{2, 2}};
 static int64_t run0(tr_var *v, const uintptr_t *F) {

@@ -356,10 +356,9 @@ static int tr_iterate(int nin, int ops, int nd, const int64_t *shape, char *cons
   }
   for (d = m; d > 1 && !across && n[0] >= 16;)
     for (d--, o = 0; o < nin; o++) if (n[d] >= 8 && tr_lies_across(size[o], c[d][o], c[0][o])) across += size[o];
-  if (across > 64) across = 0;
-  const int64_t rows = across ? n[d] : 1;
-  if (across) n[d] = 1;
-  do status = across ? tr_by_tiles(nin, ops, rows, c[d], n[0], c[0], q, size, across, k) : k(n[0], q, c[0]);
+  const int64_t rows = across && across <= 64 ? n[d] : 0;
+  if (rows) n[d] = 1;
+  do status = rows ? tr_by_tiles(nin, ops, rows, c[d], n[0], c[0], q, size, across, k) : k(n[0], q, c[0]);
   while (!status && tr_step(1, m, n, c, i, ops, q));
   return status;
 }

@@ -46,7 +46,7 @@ static int tr_to_matrices(tr_var **a, tr_var **b, tr_var *t, int nd, int64_t siz
   return 0;
 }
 """,
-    "tr_stack tr_next_product": """\
+    "tr_stack": """\
 /* Lengths of a product of stacks of matrices. */
 static int tr_stack(const tr_var *a, const tr_var *b, tr_var *o, int nd) {
   for (int d = 0; d < nd - 2; d++) {
@@ -58,14 +58,16 @@ static int tr_stack(const tr_var *a, const tr_var *b, tr_var *o, int nd) {
   o->n[nd - 1] = b->n[nd - 1];
   return a->n[nd - 1] == b->n[nd - 2] ? 0 : TR_SHAPE;
 }
-/* Step to the next matrices, at p, of two factors and their product; 0 when all were multiplied. */
-static int tr_next_product(const tr_var *a, const tr_var *b, const tr_var *o, int nd, int64_t *i, char **p) {
-  const tr_var *const x[] = {a, b, o};
-  for (int d = nd - 3; d >= 0; d--) {
-    const int more = ++i[d] < o->n[d];
-    for (int k = 0; k < 3; k++) p[k] += more ? x[k]->s[d] : x[k]->s[d] * (1 - o->n[d]);
-    if (more) return 1;
-    i[d] = 0;
+""",
+    # Step to the next matrices, at p, of two factors and their product; 0 when all were multiplied.
+    "tr_next_product": """\
+static inline int tr_next_product(const tr_var *a, const tr_var *b, const tr_var *o, int nd, int64_t *i, char **p) {
+  for (int d = nd - 3; d >= 0; i[d--] = 0) {
+    const int64_t steps = ++i[d] < o->n[d] ? 1 : 1 - o->n[d];
+    p[0] += a->s[d] * steps;
+    p[1] += b->s[d] * steps;
+    p[2] += o->s[d] * steps;
+    if (steps == 1) return 1;
   }
   return 0;
 }

@@ -24,9 +24,8 @@ typedef struct {
 } tr_reducer;
 typedef int (*tr_row_sums)(int64_t rows, int64_t n, char *const *p, const int64_t *rs, const int64_t *s, void *sums);
 """,
-    # The kept dimensions of an operand, nk of them with lengths kn and strides ks, and the reduced ones, nr with rn and
-    # rs; ko: how many results apart kept elements are; kept and reduced: how many elements they have; p: where the walk
-    # begins.
+    # The kept dimensions of an operand, nk of them with lengths kn and strides ks, ko results apart, and the reduced
+    # ones, nr with rn and rs; kept and reduced: how many elements they have; p: where the walk begins.
     "tr_split tr_dims": """\
 typedef struct {
   int nk, nr;
