@@ -13,7 +13,7 @@ import pytest
 import treadle.tensor as tt
 from treadle.compile import function
 from treadle.link.jax import jax_function
-from treadle.link.jax.lower.reductions.extrema import extremum
+from treadle.link.jax.extrema import extremum
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])

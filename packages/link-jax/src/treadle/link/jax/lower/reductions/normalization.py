@@ -11,7 +11,7 @@ from jax import Array, lax
 
 from treadle.graph import Apply
 from treadle.link.jax.casting import convert, widened
-from treadle.link.jax.lower.reductions.extrema import peak
+from treadle.link.jax.extrema import peak
 from treadle.link.jax.table import JAX
 from treadle.tensor import LogSoftmax, Peak, Softmax
 

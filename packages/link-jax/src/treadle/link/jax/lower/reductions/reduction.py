@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from treadle.graph import Apply
 from treadle.link.jax.casting import convert, widened
-from treadle.link.jax.lower.reductions.extrema import extremum
+from treadle.link.jax.extrema import extremum
 from treadle.link.jax.table import JAX
 from treadle.tensor import Reduction
 
