@@ -172,7 +172,7 @@ def _mapped(operands: Sequence[jax.Array], dims: Sequence[int], *, axes: Axes, k
     return _EXTREMUM.bind(x, axes=along, kind=kind), batch - sum(axis < batch for axis in along)
 
 
-def _kind_of_result(x: Kind, *, axes: Axes, kind: str) -> Kind:
+def _kind_of_result(x: Kind, *, axes: Axes, **_: str) -> Kind:
     return lax.reduce_max_p.abstract_eval(x, axes=axes, out_sharding=None)[0]
 
 
