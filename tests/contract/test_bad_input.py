@@ -221,3 +221,18 @@ def test_static_position_out_of_bounds_is_refused() -> None:
 def test_every_error_derives_from_one_root_and_a_builtin() -> None:
     for error in (CallError, FunctionTypeError, MissingBackendError, UnusedInputError, NodeError):
         assert issubclass(error, TreadleError)
+
+
+@on_every_backend
+@pytest.mark.parametrize("shape", [(0, 0), (3, 0), (0, 4)])
+def test_extrema_over_no_elements_are_refused_as_by_numpy_also_where_there_are_no_results(
+    backend: str, shape: tuple[int, int]
+) -> None:
+    x = tt.dmatrix("x")
+    for extrema in (x.max(axis=1), [abs(x).min(axis=1), abs(x).sum(axis=1)]):
+        f = function([x], extrema, mode=backend)
+        if shape[1] == 0:
+            with pytest.raises(NodeError, match="no identity"):
+                f(np.zeros(shape))
+        else:
+            f(np.zeros(shape))

@@ -94,12 +94,12 @@ static int tr_fused(tr_var *v, const int *ix, int nin, int nout, int nd, uint64_
     if (kept) step *= n[d];
     t.total[!kept] *= n[d];
   }
-  if (t.total[0] == 0) return 0;
   if (t.total[1] == 0) {
     for (o = nin; o < t.ops && !status; o++)
       if (red[o - nin]) status = tr_reduce_none(red[o - nin], t.total[0], t.p[o]);
     return status;
   }
+  if (t.total[0] == 0) return 0;
   const int dims = tr_inner_first(reduced == nout ? nin : t.ops, nd, n, st[0], TR_OPS, order);
   for (d = 0; d < dims; d++) tr_add_loop(&t, mask >> order[d] & 1, n[order[d]], st[order[d]]);
   for (int c = 0; c < 2; c++) {

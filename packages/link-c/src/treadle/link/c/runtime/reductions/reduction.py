@@ -100,8 +100,8 @@ static int tr_reduce(const tr_var *x, int nd, uint64_t mask, tr_var *o, const tr
   int64_t ki[TR_ND] = {0}, oi[TR_ND] = {0}, ri[TR_ND] = {0};
   const char *p, *out = o->p;
   tr_split(x, nd, mask, 0, &t);
-  if (t.kept == 0) return 0;
   if (t.reduced == 0) return tr_reduce_none(r, t.kept, o->p);
+  if (t.kept == 0) return 0;
   p = t.p;
   for (int d = 0; d < t.nk; d++) t.ko[d] *= r->out_size;
   const int64_t run = t.rn[0];

@@ -22,7 +22,7 @@ def lower_fused_reduction(op: FusedReduction, node: TensorNode, writer: GraphWri
     known = elements.outputs[0].type.shape
     dims = writer.broadcast_dims([x.dims for x in arrays], known) if arrays else ("1",) * ndim
     if any(r is not None and r.kind in {"max", "min"} for r in op.reductions):
-        refuse_empty(writer, [dims[d] for d in op.axes], [dims[d] for d in range(ndim) if d not in op.axes])
+        refuse_empty(writer, [dims[d] for d in op.axes])
     dtypes = [composite.value_dtypes[i] for i in composite.outputs]
     outputs = []
     reductions = []

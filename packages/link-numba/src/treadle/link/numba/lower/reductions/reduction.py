@@ -95,7 +95,7 @@ def lower_reduction(op: Reduction, node: TensorNode, writer: GraphWriter) -> Non
     kept = [d for d in range(value.ndim) if d not in op.axes]
     dims = [value.dims[d] for d in kept]
     if op.kind in {"max", "min"} and op.axes:
-        refuse_empty(writer, [value.dims[d] for d in op.axes], dims)
+        refuse_empty(writer, [value.dims[d] for d in op.axes])
     if not kept:
         reduce_elements(
             writer, op.kind, [("x", value)], value.dims, [], [], [(op, out, "x_x", value.storage.dtype)], op.axes
@@ -173,12 +173,10 @@ def reduce_elements(
         writer.bind_scalar(out, converted(name, r.storage.dtype, out.type.dtype))
 
 
-def refuse_empty(writer: GraphWriter, reduced: Sequence[str], kept: Sequence[str]) -> None:
-    """Write that the program stops if a result has no elements to reduce."""
-    if all(is_literal(n) and n != "0" for n in reduced):
-        return
-    results = "" if not kept else f" and {product(list(kept))} != 0"
-    writer.stop_if(f"{product(list(reduced))} == 0{results}", VALUE)
+def refuse_empty(writer: GraphWriter, reduced: Sequence[str]) -> None:
+    """Write that the program stops if there are no elements to reduce, with or without results, as NumPy does."""
+    if not all(is_literal(n) and n != "0" for n in reduced):
+        writer.stop_if(f"{product(list(reduced))} == 0", VALUE)
 
 
 def strides_of_kept(result: ArrayValue, axes: Sequence[int], ndim: int) -> list[str]:
