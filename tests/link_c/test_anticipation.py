@@ -21,6 +21,7 @@ from treadle.link.c.linking import helper_library
 from treadle.link.c.objects import HelperObjects, Source
 from treadle.link.c.runtime.calls import CALLS
 from treadle.link.c.runtime.core import CORE
+from treadle.link.c.runtime.iteration import ITERATION
 from treadle.link.c.runtime.loops import LOOPS
 from treadle.link.c.runtime.product import PRODUCT
 from treadle.link.c.runtime.reductions.fused_reduction import FUSED
@@ -122,7 +123,8 @@ def test_no_helper_of_our_own_needs_headers() -> None:
     toolchain = find_toolchain()
     assert isinstance(toolchain, Toolchain)
     library = helper_library(toolchain)
-    known = " ".join(name for names in (CORE, CALLS, LOOPS, PRODUCT, FUSED, SHAPES, DRIVER) for name in names)
+    texts_of = (CORE, ITERATION, CALLS, LOOPS, PRODUCT, FUSED, SHAPES, DRIVER)
+    known = " ".join(name for names in texts_of for name in names)
     linked = [name for name in library.linked(known) if library.is_linked(name)]
     assert {"tr_execute", "tr_watch", "tr_fused", "tr_transfer"} < {*linked}
     texts = {name: prelude(helper_head(2, 16) + library.object_text([name])) for name in linked}

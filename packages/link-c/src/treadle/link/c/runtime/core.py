@@ -1,4 +1,4 @@
-"""C text of the runtime: arrays, allocation, broadcasting, and the iteration over strided operands."""
+"""C text of the runtime: arrays, allocation, broadcasting, and what elementwise loops are called by."""
 
 from __future__ import annotations
 
@@ -208,161 +208,6 @@ static int tr_is_contiguous(const tr_var *x, int nd, int64_t size) {
   return 1;
 }
 """,
-    "tr_inner_first": """\
-/* List the dimensions from the innermost on: as in C order, but for those along which some operands have smaller steps
-   than along one that is further in, and none larger ones. s: the steps of the operands, `row` numbers a dimension. */
-static int tr_inner_first(int ops, int nd, const int64_t *n, const int64_t *s, int row, int *order) {
-  int m = 0;
-  for (int d = nd - 1; d >= 0; d--) {
-    int to = m, less, more;
-    if (n[d] == 1) continue;
-    for (int at = m - 1; at >= 0; at--) {
-      less = more = 0;
-      for (int o = 0; o < ops; o++) {
-        const int64_t a = llabs(s[d * row + o]), b = llabs(s[order[at] * row + o]);
-        less |= a && a < b;
-        more |= b && a > b;
-      }
-      if (more) break;
-      if (less) to = at;
-    }
-    for (int at = m++; at > to; at--) order[at] = order[at - 1];
-    order[to] = d;
-  }
-  return m;
-}
-""",
-    "tr_step": """\
-/* Step to the next index over loops first..count-1; 0 when all were visited. */
-static int tr_step(int first, int count, const int64_t *n, int64_t (*s)[TR_OPS], int64_t *i, int ops, char **p) {
-  for (int d = first; d < count; d++) {
-    if (++i[d] < n[d]) { for (int o = 0; o < ops; o++) p[o] += s[d][o]; return 1; }
-    for (int o = 0; o < ops; o++) p[o] -= s[d][o] * (n[d] - 1);
-    i[d] = 0;
-  }
-  return 0;
-}
-""",
-    # Operands whose elements follow each other along rows, s apart, are turned in tiles of 16 rows, so that lines of
-    # memory are read once. They are among the first nin, and have so many bytes together.
-    "tr_by_tiles tr_lies_across": """\
-static inline int tr_lies_across(int64_t size, int64_t rs, int64_t s) {
-  return (size == 4 || size == 8) && rs == size && llabs(s) > size;
-}
-static int tr_by_tiles(int nin, int ops, int64_t rows, const int64_t *rs, int64_t n, const int64_t *s, char *const *p,
-                       const unsigned char *size, int64_t bytes, tr_kernel k) {
-  char buffer[52224] __attribute__((aligned(64)));
-  /* Rows of the buffer are no power of two apart, for the sake of caches. */
-  const int64_t most = bytes > 16 ? 24 : 128, row = most + 8;
-  for (int64_t i = 0, w; i < rows; i += w) {
-    w = rows - i < 24 ? rows - i : 16;
-    for (int64_t j = 0; j < n; j += most) {
-      const int64_t m = n - j < most ? n - j : most;
-      int64_t step[TR_OPS], next[TR_OPS];
-      char *q[TR_OPS], *to = buffer;
-      for (int o = 0; o < ops; o++) {
-        const int across = o < nin && tr_lies_across(size[o], rs[o], s[o]);
-        q[o] = p[o] + i * rs[o] + j * s[o];
-        next[o] = across ? row * size[o] : rs[o];
-        step[o] = across ? size[o] : s[o];
-        if (!across) continue;
-        (size[o] == 4 ? tr_tile4 : tr_tile8)(w, m, q[o], s[o], to, row);
-        q[o] = to;
-        to += w * next[o];
-      }
-      for (int64_t r = 0; r < w; r++) {
-        const int status = k(m, q, step);
-        if (status) return status;
-        for (int o = 0; o < ops; o++) q[o] += next[o];
-      }
-    }
-  }
-  return 0;
-}
-""",
-    # Where rows are short, as in x[:, 1:] or x[:, None] - y, those of operands that they cut are gathered, so that the
-    # kernel gets a block at a time; -1 where it cannot. Other operands lie in C order, or are single numbers.
-    "tr_by_blocks": """\
-static int tr_by_blocks(int nin, int ops, int m, const int64_t *n, int64_t (*c)[TR_OPS], int64_t *i, char **p,
-                        const unsigned char *size, int64_t left, tr_kernel k) {
-  uint64_t buffer[8][512];
-  char *q[TR_OPS];
-  int64_t s[TR_OPS], held = 0;
-  int cut[8], few = 0, status = 0;
-  for (int o = 0; o < ops; o++) {
-    int64_t next = size[o];
-    int even = 1, single = 1;
-    for (int d = 0; d < m; next *= n[d++]) { even &= c[d][o] == next; single &= c[d][o] == 0; }
-    q[o] = p[o];
-    s[o] = single ? 0 : size[o];
-    if (even || single) continue;
-    if (o >= nin || size[o] == 0 || size[o] > 8 || few == 8) return -1;
-    cut[few++] = o;
-  }
-  do for (int64_t r = 0, w; r < n[1] && !status; r += w) {
-    w = (512 - held) / n[0] < n[1] - r ? (512 - held) / n[0] : n[1] - r;
-    for (int g = 0; g < few; g++) {
-      const int64_t z = size[cut[g]], t = c[0][cut[g]];
-      const char *row = p[cut[g]] + r * c[1][cut[g]];
-      char *to = (char *)buffer[g] + held * z;
-      q[cut[g]] = (char *)buffer[g];
-      for (int64_t h = 0; h < w; h++, row += c[1][cut[g]]) {
-        const char *x = row;
-        if (z == 8) for (int64_t l = 0; l < n[0]; l++, x += t, to += 8) *(uint64_t *)to = *(const uint64_t *)x;
-        else if (z == 4) for (int64_t l = 0; l < n[0]; l++, x += t, to += 4) *(uint32_t *)to = *(const uint32_t *)x;
-        else for (int64_t l = 0; l < n[0]; l++, x += t, to += z) memcpy(to, x, (size_t)z);
-      }
-    }
-    held += w * n[0];
-    left -= w * n[0];
-    if (left && held + n[0] <= 512) continue;
-    status = k(held, q, s);
-    for (int o = 0; o < ops; o++) q[o] += held * s[o];
-    held = 0;
-  } while (!status && tr_step(2, m, n, c, i, ops, p));
-  return status;
-}
-""",
-    # Neighbouring dimensions that all operands run through evenly are one; the last that is left is the kernel's.
-    # m dimensions are left, of lengths n, at index i, with strides c[dimension][operand]; q: the operands' elements.
-    # size: bytes of an element of each operand. The first nin may be read in another order, unless theirs is 0.
-    "tr_iterate": """\
-static int tr_iterate(int nin, int ops, int nd, const int64_t *shape, char *const *p, int64_t (*st)[TR_OPS],
-                      const unsigned char *size, tr_kernel k) {
-  int64_t n[TR_ND], i[TR_ND], c[TR_ND][TR_OPS], total = 1, across = 0;
-  char *q[TR_OPS];
-  int m = 0, d, o, status;
-  for (d = nd - 1; d >= 0; d--) {
-    total *= shape[d];
-    if (shape[d] == 1) continue;
-    if (shape[d] == 0) return 0;
-    if (m) {
-      for (o = 0; o < ops && st[d][o] == c[m - 1][o] * n[m - 1]; o++) {}
-      if (o == ops) { n[m - 1] *= shape[d]; continue; }
-    }
-    n[m] = shape[d];
-    i[m] = 0;
-    for (o = 0; o < ops; o++) c[m][o] = st[d][o];
-    m++;
-  }
-  if (m == 0) {
-    for (o = 0; o < ops; o++) c[0][o] = 0;
-    return k(1, p, c[0]);
-  }
-  for (o = 0; o < ops; o++) q[o] = p[o];
-  if (m > 1 && n[0] < 16 && total >= 16) {
-    status = tr_by_blocks(nin, ops, m, n, c, i, q, size, total, k);
-    if (status >= 0) return status;
-  }
-  for (d = m; d > 1 && !across && n[0] >= 16;)
-    for (d--, o = 0; o < nin; o++) if (n[d] >= 8 && tr_lies_across(size[o], c[d][o], c[0][o])) across += size[o];
-  const int64_t rows = across && across <= 64 ? n[d] : 0;
-  if (rows) n[d] = 1;
-  do status = rows ? tr_by_tiles(nin, ops, rows, c[d], n[0], c[0], q, size, across, k) : k(n[0], q, c[0]);
-  while (!status && tr_step(1, m, n, c, i, ops, q));
-  return status;
-}
-""",
     # The lengths that operands broadcast to.
     "tr_broadcast": """\
 static int tr_broadcast(const tr_var *v, const int *ix, int nin, int nd, int64_t *n) {
@@ -498,10 +343,8 @@ static int tr_copy(tr_var *o, const tr_var *x, int nd, int64_t size, tr_kernel k
   return tr_transfer(o, nd, x, nd, size, k);
 }
 """,
-}
-
-# A kernel of single numbers.
-CORE["tr_scalars"] = """\
+    # A kernel of single numbers.
+    "tr_scalars": """\
 static int tr_scalars(tr_var *v, const int *ix, int nin, int nout, tr_kernel k) {
   char *p[TR_OPS];
   for (int o = 0; o < nin; o++) p[o] = v[ix[o]].p;
@@ -511,21 +354,19 @@ static int tr_scalars(tr_var *v, const int *ix, int nin, int nout, tr_kernel k) 
   }
   return k(1, p, 0);
 }
-"""
-
-# Takes over the block of an array that nothing else needs, if it fills one; else copies it. For a small result that
-# goes to memory of the caller, copying costs less than handing a block over.
-CORE["tr_adopt"] = """\
+""",
+    # Takes over the block of an array that nothing else needs, if it fills one; else copies it. For a small result that
+    # goes to memory of the caller, copying costs less than handing a block over.
+    "tr_adopt": """\
 static int tr_adopt(tr_var *o, tr_var *x, int nd, int64_t size, tr_kernel k) {
   const int small = o->dst && tr_count(x, nd) * size < 32768;
   if (small || !x->own || x->p != x->own || !tr_is_contiguous(x, nd, size)) return tr_copy(o, x, nd, size, k);
   tr_hand_on(o, x, nd);
   return 0;
 }
-"""
-
-# Hands an output the block that it shows from the start and fills, which nothing else needs.
-CORE["tr_inherit"] = """\
+""",
+    # Hands an output the block that it shows from the start and fills, which nothing else needs.
+    "tr_inherit": """\
 static int tr_inherit(tr_var *o, tr_var *x, int nd, int64_t size, tr_kernel k) {
   const int64_t bytes = tr_count(o, nd) * size;
   tr_var whole = *o;
@@ -537,21 +378,18 @@ static int tr_inherit(tr_var *o, tr_var *x, int nd, int64_t size, tr_kernel k) {
   x->own = whole.own;
   return status;
 }
-"""
-
-# Makes a result the value of the branch taken: it shows its memory, and takes its block over where nothing else needs
-# that. A result that goes to memory of the caller is copied there, unless a large block can be handed over.
-CORE["tr_choose"] = """\
+""",
+    # Makes a result the value of the branch taken: it shows its memory, and takes its block over where nothing else
+    # needs that. A result that goes to memory of the caller is copied there, unless a large block can be handed over.
+    "tr_choose": """\
 static int tr_choose(tr_var *o, tr_var *x, int nd, int64_t size, int ends, tr_kernel k) {
   if (o->dst) return ends ? tr_adopt(o, x, nd, size, k) : tr_copy(o, x, nd, size, k);
   if (ends) tr_hand_on(o, x, nd);
   else tr_show(o, x, nd);
   return 0;
 }
-"""
-
-# Gives an output that turned out to be a view a block of its own.
-CORE["tr_kept tr_lend tr_return"] = """\
+""",
+    "tr_kept tr_lend tr_return": """\
 /* Arenas that outlive calls: as many as calls ran at once, up to eight. */
 static tr_arena *tr_kept[8];
 static tr_arena *tr_lend(void) {
@@ -576,15 +414,16 @@ void treadle_free(void) {
   }
 }
 __attribute__((destructor)) static void tr_unload(void) { treadle_free(); }
-"""
-
-CORE["tr_materialise"] = """\
+""",
+    # Gives an output that turned out to be a view a block of its own.
+    "tr_materialise": """\
 static int tr_materialise(tr_var *o, int nd, int64_t size, tr_kernel k) {
   tr_var x = *o;
   if (o->p == o->dst || (o->own && o->p == o->own)) return 0;
   return tr_copy(o, &x, nd, size, k);
 }
-"""
+""",
+}
 
 # Elements of one operand as a contiguous block: in place if they are one, else gathered into a buffer, which a
 # stride of 0 fills once.
@@ -604,20 +443,6 @@ static const void *tr_block{_size}(const char *p, int64_t s, int64_t i, int64_t 
   p += i * s;
   for (int64_t j = 0; j < m; j++, p += s) b[j] = *(const {_type} *)p;
   return b;
-}}
-"""
-    # Elements of w by m are put down the other way round, in rows of so many; w is 8 at least. A line of memory is read
-    # at once: processors do not keep those of many rows that are a power of two apart.
-    CORE[f"tr_tile{_size}"] = f"""\
-static void tr_tile{_size}(int64_t w, int64_t m, const char *p, int64_t s, char *to, int64_t row) {{
-  for (int64_t r = 0; r < w; r += 8) {{
-    const int64_t at = r + 8 <= w ? r : w - 8;
-    const char *x = p + at * {_size};
-    {_type} *o = ({_type} *)to + at * row;
-    for (int64_t j = 0; j < m; j++, x += s)
-#pragma GCC unroll 8
-      for (int h = 0; h < 8; h++) o[h * row + j] = ((const {_type} *)x)[h];
-  }}
 }}
 """
     CORE[f"tr_move{_size}"] = f"""\

@@ -13,6 +13,7 @@ from treadle.link.c.conventions.special import special_function
 from treadle.link.c.runtime.additions import HELPERS
 from treadle.link.c.runtime.calls import CALLS
 from treadle.link.c.runtime.core import CORE
+from treadle.link.c.runtime.iteration import ITERATION
 from treadle.link.c.runtime.kernels import KERNELS
 from treadle.link.c.runtime.linked import declarations, symbols
 from treadle.link.c.runtime.loops import LOOPS
@@ -34,7 +35,7 @@ from treadle.link.c.runtime.vectors import (
 
 _NAME = re.compile(r"\btr_\w+")
 # What is called for an array or a block of it: other helpers' objects refer to those that have it.
-_APART = {name for names in CORE for name in names.split()}
+_APART = {name for names in (*CORE, *ITERATION) for name in names.split()}
 # Variables of programs with addresses that are passed when these are loaded: what reads them is not linked.
 _ADDRESS = "tr_at_"
 _TYPES = {ctype.short: ctype for ctype in CTYPES.values()}
@@ -54,7 +55,7 @@ class Library:
 
     def __init__(self, simd: Container[str], portable: bool = False, threads: int = 0) -> None:
         texts: dict[str, str] = {
-            **CORE, **CALLS, **scalar_helpers(), **DRIVER, **FUSED,
+            **CORE, **ITERATION, **CALLS, **scalar_helpers(), **DRIVER, **FUSED,
             **PRODUCT, **LOOPS, **NORMALIZATION,
             **SHAPES, **USERS, **LANGUAGE,
         }  # fmt: skip
