@@ -360,8 +360,8 @@ class Emitter:
     def _value_constant(self, node: ast.Constant) -> Value:
         kinds = {bool: types.boolean, int: types.int64, float: types.float64}
         kind, value = kinds.get(type(node.value)), node.value
-        if kind is types.int64 and not -(2**63) <= int(value) < 2**63:  # type: ignore[arg-type]
-            kind = types.uint64 if 0 < int(value) < 2**64 else None  # type: ignore[arg-type]
+        if kind is types.int64 and not -(2**63) <= int(value) < 2**63:  # type: ignore[arg-type]  # an int
+            kind = types.uint64 if 0 < int(value) < 2**64 else None  # type: ignore[arg-type]  # an int
         if kind is None:
             raise BeyondError(ast.dump(node))
         return self._constant(kind, node.value)
